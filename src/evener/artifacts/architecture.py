@@ -1,0 +1,44 @@
+"""A model's shape before it has weights: what search proposes and training fills."""
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+from evener.artifacts.files import digest
+
+Family = Literal["mlp", "linear", "forest"]
+
+
+class Architecture(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Family and sizes of a model.
+
+    Attributes:
+        family: "mlp" for a network; "linear" and "forest" are the models it is held against.
+        hidden: units of each hidden layer, for an mlp.
+        activation: "relu", "tanh", "gelu" or "sigmoid", for an mlp.
+        trees: how many, for a forest.
+    """
+
+    kind: ClassVar[str] = "architecture"
+    schema: ClassVar[int] = 1
+
+    family: Family = "mlp"
+    hidden: tuple[int, ...] = ()
+    activation: Literal["relu", "tanh", "gelu", "sigmoid"] = "relu"
+    trees: int = 0
+
+    @property
+    def id(self) -> str:
+        """Short hash that two equal architectures share.
+
+        Example:
+            >>> Architecture(hidden=(32,)).id == Architecture(hidden=(32,)).id
+            True
+        """
+        return digest(msgspec.to_builtins(self))[:12]
+
+    def __str__(self) -> str:
+        """Name it for people, such as "mlp 64-32 relu"."""
+        if self.family == "mlp":
+            return f"mlp {'-'.join(map(str, self.hidden)) or 'no hidden layer'} {self.activation}"
+        return f"forest of {self.trees}" if self.family == "forest" else self.family

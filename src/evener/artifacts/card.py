@@ -1,0 +1,60 @@
+"""What a trained network is, how it was made and how good it is."""
+
+from typing import ClassVar
+
+import msgspec
+
+from evener.artifacts.architecture import Architecture
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A simple model that the network is held against.
+
+    Attributes:
+        name: such as "linear".
+        validation: quality on the validation split.
+        test: quality on the test split, by metric.
+        size_bytes: bytes of its ONNX file.
+    """
+
+    name: str
+    validation: float
+    test: dict[str, float]
+    size_bytes: int
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Card of a network: everything that does not change from one day to the next.
+
+    Attributes:
+        network_sha256: hash of the ONNX file.
+        network_bytes: its size.
+        architecture: what was trained.
+        weights: how many numbers training set.
+        data_sha256: hash of the dataset and its split.
+        rows: rows of the splits, by name.
+        classes: names of the classes in the order of the outputs.
+        seed: what the randomness was drawn from.
+        epochs: passes over the training split.
+        validation: quality on the validation split, by metric.
+        test: quality on the test split, by metric.
+        export_error: largest difference between the ONNX file's and the trainer's outputs.
+        baselines: simple models on the same splits.
+    """
+
+    kind: ClassVar[str] = "card"
+    schema: ClassVar[int] = 1
+
+    network_sha256: str
+    network_bytes: int
+    architecture: Architecture
+    weights: int
+    data_sha256: str
+    rows: dict[str, int]
+    classes: tuple[str, ...]
+    seed: int
+    epochs: int
+    validation: dict[str, float]
+    test: dict[str, float]
+    export_error: float
+    baselines: tuple[Baseline, ...]

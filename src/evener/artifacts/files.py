@@ -1,0 +1,209 @@
+"""Write and read artifacts so that a file is whole, true to its hash, or not there at all.
+
+A file is JSON: `kind`, `schema`, `made_from` (sha256 of each input), `content`, `sha256` over those
+four, and `made` (when, how long, by which version), which stands outside the hash so that the same
+inputs give the same hash on any day.
+"""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from evener.errors import InvalidFileError
+
+
+class Artifact(Protocol):
+    """A frozen record that can be written to a file of its own."""
+
+    kind: ClassVar[str]
+    schema: ClassVar[int]
+
+
+ArtifactT = TypeVar("ArtifactT", bound=Artifact)
+_PARTIAL_PREFIX: Final = ".partial-"
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """When and how an artifact came to be; no part of its hash.
+
+    Attributes:
+        at: UTC time in ISO 8601.
+        took_s: how long making it took, in seconds.
+        by: version of Evener.
+    """
+
+    at: str
+    took_s: float
+    by: str
+
+
+class Kept(msgspec.Struct, Generic[ArtifactT], frozen=True, kw_only=True):
+    """An artifact as read from its file.
+
+    Attributes:
+        value: the artifact.
+        sha256: hash of its content and of what it was made from.
+        made_from: sha256 of each input, by name.
+        made: when and how.
+    """
+
+    value: ArtifactT
+    sha256: str
+    made_from: dict[str, str]
+    made: Made
+
+
+def digest(value: object) -> str:
+    """Return the sha256 of anything msgspec can encode, keys sorted.
+
+    Example:
+        >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+        True
+    """
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+
+
+def save(
+    path: Path, value: Artifact, *, made_from: Mapping[str, str] | None = None, took_s: float = 0.0
+) -> str:
+    """Write an artifact to its file and return its sha256.
+
+    Args:
+        path: the file; its folder is made if need be.
+        value: the artifact.
+        made_from: sha256 of each input, by name.
+        took_s: how long making it took, in seconds.
+
+    Raises:
+        InvalidFileError: the file cannot be written; nothing is left behind.
+    """
+    from evener import __version__
+
+    hashed = _hashed(value, dict(made_from or {}))
+    sha256 = digest(hashed)
+    made = Made(at=datetime.now(UTC).isoformat(timespec="seconds"), took_s=took_s, by=__version__)
+    body = msgspec.json.encode(hashed | {"sha256": sha256, "made": made}, order="sorted")
+    write_whole(path, msgspec.json.format(body, indent=1) + b"\n")
+    return sha256
+
+
+def load(path: Path, of: type[ArtifactT]) -> Kept[ArtifactT]:
+    """Read an artifact and check it against its hash.
+
+    Args:
+        path: the file.
+        of: the record it must hold.
+
+    Raises:
+        InvalidFileError: missing, not JSON, another kind, a newer schema, an unknown or wrong
+            field, or content that does not match its hash.
+    """
+    raw = _decode(path)
+    if raw.get("kind") != of.kind:
+        raise InvalidFileError(
+            f"{path} holds a {raw.get('kind') or 'JSON file of no known kind'}, not a {of.kind}; "
+            f"give a file made by Evener that holds a {of.kind}",
+            path=str(path),
+        )
+    if raw.get("schema") != of.schema:
+        raise InvalidFileError(
+            f"{path} has schema {raw.get('schema')} of {of.kind}, this version reads {of.schema}; "
+            "make the file again with this version",
+            path=str(path),
+        )
+    try:
+        value = msgspec.convert(raw["content"], of, strict=False)
+        made = msgspec.convert(raw["made"], Made)
+        made_from = msgspec.convert(raw["made_from"], dict[str, str])
+    except (KeyError, msgspec.ValidationError) as error:
+        raise InvalidFileError(
+            f"{path} is no {of.kind} this version can read: {error}; make the file again",
+            path=str(path),
+        ) from error
+    sha256 = digest(_hashed(value, made_from))
+    if sha256 != raw.get("sha256"):
+        raise InvalidFileError(
+            f"{path} does not match its own sha256: it was changed or damaged after it was made; "
+            "make the file again",
+            path=str(path),
+        )
+    return Kept(value=value, sha256=sha256, made_from=made_from, made=made)
+
+
+def peek(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file, whatever its kind, unchecked.
+
+    Raises:
+        InvalidFileError: missing or not a JSON object.
+    """
+    return _decode(path)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that any reader, at any moment, sees all of it or none.
+
+    Raises:
+        InvalidFileError: the folder or file cannot be written; nothing is left behind.
+    """
+    partial = path.with_name(f"{_PARTIAL_PREFIX}{secrets.token_hex(8)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InvalidFileError(
+            f"cannot write {path}: {error.strerror or error}; choose a place you may write to",
+            path=str(path),
+        ) from error
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a killed process left half written in a folder and below it."""
+    for partial in folder.rglob(f"{_PARTIAL_PREFIX}*"):
+        partial.unlink(missing_ok=True)
+
+
+def _hashed(value: Artifact, made_from: dict[str, str]) -> dict[str, object]:
+    return {
+        "kind": value.kind,
+        "schema": value.schema,
+        "made_from": made_from,
+        "content": msgspec.to_builtins(value),
+    }
+
+
+def _decode(path: Path) -> dict[str, Any]:
+    try:
+        raw = msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        raise InvalidFileError(
+            f"cannot read {path}: {error.strerror or error}; check the path", path=str(path)
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidFileError(
+            f"{path} is not JSON ({error}); give a file made by Evener", path=str(path)
+        ) from error
+    if not isinstance(raw, dict):
+        raise InvalidFileError(
+            f"{path} holds no JSON object; give a file made by Evener", path=str(path)
+        )
+    return raw
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,117 @@
+"""Which blocks run where: a network cut into stages, each on core sets of its own."""
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+from evener.artifacts.profile import Granularity
+
+Objective = Literal["throughput", "latency"]
+PlanKind = Literal["plan", "single", "all_cores", "copies"]
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A segment in one session.
+
+    Attributes:
+        first_block: index of its first block, from 0.
+        last_block: index of its last block, included.
+        runtime: name of the runtime.
+        precision: element type it computes in.
+    """
+
+    first_block: int
+    last_block: int
+    runtime: str
+    precision: str = "f32"
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One core set that runs a stage, its parts one after the other.
+
+    Attributes:
+        processor: name of the processor.
+        cores: the logical CPUs it is pinned to; empty for a device.
+        parts: what it runs, in order.
+        time_s: predicted time per frame, hand-off included, in seconds.
+    """
+
+    processor: str
+    cores: tuple[int, ...]
+    parts: tuple[Part, ...]
+    time_s: float
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run of neighbouring blocks, and the lanes that share its frames.
+
+    Attributes:
+        first_block: index of its first block, from 0.
+        last_block: index of its last block, included.
+        inputs: names of the tensors it reads.
+        outputs: names of the tensors it hands on.
+        lanes: one for a plain stage; more for a replicated one, whose frames go to the first
+            lane that is free.
+    """
+
+    first_block: int
+    last_block: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    lanes: tuple[Lane, ...]
+
+    @property
+    def period_s(self) -> float:
+        """Predicted seconds between two frames that leave the stage when it never waits.
+
+        Example:
+            >>> part = Part(first_block=0, last_block=0, runtime="onnxruntime")
+            >>> lane = Lane(processor="cpu0", cores=(0,), parts=(part,), time_s=0.25)
+            >>> Stage(first_block=0, last_block=0, inputs=("x",), outputs=("y",),
+            ...       lanes=(lane, lane)).period_s
+            0.125
+        """
+        return 1 / sum(1 / lane.time_s for lane in self.lanes)
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Stages on processors, with what they are predicted to reach.
+
+    Attributes:
+        network: name of the network.
+        network_sha256: hash of the network.
+        granularity: rule by which the blocks were cut.
+        what: "plan" for the planner's choice, else the baseline that it is.
+        method: how it was found, such as "dp".
+        objective: what it is best at.
+        stages: in order; together they run every block once.
+        credits: frames that may be in flight at once.
+        rate_hz: predicted frames per second.
+        latency_s: predicted seconds from credit to in-order emission: credits / rate_hz.
+        energy_j: predicted energy per frame, where the profile knows.
+        bound_rate_hz: no plan of the space is faster than this, under the profile.
+        cut_points: how many places the network may be cut at.
+        configurations: how many plans the named space holds.
+        space: the space that was searched.
+        elapsed_s: how long planning took, in seconds.
+    """
+
+    kind: ClassVar[str] = "plan"
+    schema: ClassVar[int] = 1
+
+    network: str
+    network_sha256: str
+    granularity: Granularity
+    what: PlanKind = "plan"
+    method: str
+    objective: Objective
+    stages: tuple[Stage, ...]
+    credits: int
+    rate_hz: float
+    latency_s: float
+    energy_j: float | None = None
+    bound_rate_hz: float | None = None
+    cut_points: int
+    configurations: int
+    space: Literal["paper", "full"] = "full"
+    elapsed_s: float = 0.0

@@ -1,0 +1,101 @@
+"""How long each segment of a network takes on each processor of a machine."""
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+from evener.artifacts.processors import Machine
+from evener.artifacts.tensor import Tensor
+
+Granularity = Literal["paper", "strict"]
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The part of a network between two neighbouring cuts.
+
+    Attributes:
+        name: the first main node in it, for people.
+        operators: how many nodes of each operator it holds.
+        macs: multiply-accumulates per frame, counted from shapes.
+        weights_bytes: bytes of its constants.
+        inputs: tensors that cross the cut before it; the network's inputs for the first block.
+        outputs: tensors that cross the cut after it; the network's outputs for the last block.
+    """
+
+    name: str
+    operators: dict[str, int]
+    macs: int
+    weights_bytes: int
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+
+class SegmentTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Time of blocks `first_block` to `last_block` on some cores of a processor.
+
+    Attributes:
+        first_block: index of its first block, from 0.
+        last_block: index of its last block, included.
+        processor: name of the processor.
+        cores: how many of its cores run it together.
+        runtime: name of the runtime.
+        precision: element type it computes in, such as "f32".
+        median_s: median of the isolated runs, hand-off excluded, in seconds.
+        low_s: lower quartile.
+        high_s: upper quartile.
+        repeats: how many runs were timed; 0 if interpolated.
+        interpolated: whether it was estimated from measured segments instead of timed.
+        energy_j: energy per run, where it was measured.
+    """
+
+    first_block: int
+    last_block: int
+    processor: str
+    cores: int
+    runtime: str
+    precision: str = "f32"
+    median_s: float
+    low_s: float
+    high_s: float
+    repeats: int
+    interpolated: bool = False
+    energy_j: float | None = None
+
+
+class HandOff(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Cost of handing one frame from a stage to the next in the same process.
+
+    Attributes:
+        fixed_s: time per hand-off, in seconds, whatever its size.
+        per_byte_s: further time per byte; 0 where slots are shared and nothing is copied.
+    """
+
+    fixed_s: float
+    per_byte_s: float = 0.0
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything a planner needs to know of a network on a machine; portable between machines.
+
+    Attributes:
+        network: name of the network.
+        network_sha256: its hash.
+        granularity: rule by which the blocks were cut.
+        blocks: the blocks in order.
+        machine: where it was measured.
+        segments: the times, every pair of blocks and core set present once per runtime.
+        hand_off: cost of passing a frame on.
+        optimisation: graph optimisation level of the runtime that was timed.
+    """
+
+    kind: ClassVar[str] = "profile"
+    schema: ClassVar[int] = 1
+
+    network: str
+    network_sha256: str
+    granularity: Granularity
+    blocks: tuple[Block, ...]
+    machine: Machine
+    segments: tuple[SegmentTime, ...]
+    hand_off: HandOff
+    optimisation: Literal["extended", "all"] = "all"

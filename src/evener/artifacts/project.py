@@ -1,0 +1,233 @@
+"""A project's one file, `evener.toml`: read, checked key by key, with its defaults."""
+
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from evener import units
+from evener.artifacts.plan import Objective
+from evener.artifacts.requirements import Requirement, parse_requirement
+from evener.errors import InputError, InvalidFileError, InvalidProjectError
+
+FILE_NAME: Final = "evener.toml"
+
+
+class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the rows come from.
+
+    Attributes:
+        source: "digits", or a CSV or NPZ file, relative to the project.
+        target: the column (CSV) or array (NPZ) to predict.
+        test_share: share of the rows kept for the test split, in (0, 1).
+        validation_share: share of the rows kept to choose by, in (0, 1).
+        seed: what the split is drawn from.
+    """
+
+    source: str
+    target: str = "label"
+    test_share: float = 0.2
+    validation_share: float = 0.2
+    seed: int = 0
+
+
+class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which architectures are tried.
+
+    Attributes:
+        candidates: how many networks.
+        epochs: passes over the training split for each.
+        budget: longest time for all of them, such as "10 min".
+        seed: what the randomness is drawn from.
+    """
+
+    candidates: int = 6
+    epochs: int = 15
+    budget: str = "10 min"
+    seed: int = 0
+
+
+class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the chosen architecture is trained.
+
+    Attributes:
+        epochs: passes over the training split.
+        batch: rows per step.
+        learning_rate: of Adam, at its peak.
+        seed: what the randomness is drawn from.
+    """
+
+    epochs: int = 60
+    batch: int = 32
+    learning_rate: float = 0.003
+    seed: int = 0
+
+
+class PlanSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the plan is to be best at, and where it may run.
+
+    Attributes:
+        objective: "throughput" or "latency".
+        processors: "all", or the names of some.
+    """
+
+    objective: Objective = "throughput"
+    processors: str | tuple[str, ...] = "all"
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A checked project file.
+
+    Attributes:
+        data: where the rows come from.
+        requirements: what must hold.
+        search: which architectures are tried.
+        train: how the chosen one is trained.
+        plan: what the plan is to be best at.
+    """
+
+    data: DataSection
+    requirements: tuple[Requirement, ...] = ()
+    search: SearchSection = SearchSection()
+    train: TrainSection = TrainSection()
+    plan: PlanSection = PlanSection()
+
+
+_SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
+    "data": DataSection,
+    "search": SearchSection,
+    "train": TrainSection,
+    "plan": PlanSection,
+}
+_LEAST: Final[dict[str, float]] = {
+    "search.candidates": 1,
+    "search.epochs": 1,
+    "train.epochs": 1,
+    "train.batch": 1,
+}
+SectionT = TypeVar("SectionT", bound=msgspec.Struct)
+
+
+def load_project(folder: Path) -> Project:
+    """Read and check the project file of a folder.
+
+    Args:
+        folder: the project; a path to its `evener.toml` is accepted too.
+
+    Raises:
+        InvalidFileError: there is no such file, or it is not TOML.
+        InvalidProjectError: an unknown section or key, a wrong type, value or unit.
+    """
+    path = folder if folder.name == FILE_NAME else folder / FILE_NAME
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidFileError(
+            f"cannot read {path}: {error.strerror or error}; give a folder that holds a "
+            f"{FILE_NAME}",
+            path=str(path),
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidFileError(f"{path} is not TOML: {error}", path=str(path)) from error
+    try:
+        return parse_project(raw)
+    except InvalidProjectError as error:
+        raise InvalidProjectError(f"{path}: {error}", key=error.key) from error
+
+
+def parse_project(raw: dict[str, Any]) -> Project:
+    """Check a decoded project file.
+
+    Raises:
+        InvalidProjectError: an unknown section or key, a wrong type, value or unit.
+
+    Example:
+        >>> parse_project({"data": {"source": "digits"}}).train.batch
+        32
+    """
+    for section, value in raw.items():
+        if section not in (*_SECTIONS, "requirements"):
+            raise _unknown(section, (*_SECTIONS, "requirements"), "section")
+        if not isinstance(value, dict):
+            raise InvalidProjectError(
+                f"'{section}' must be a section: write [{section}] on a line of its own",
+                key=section,
+            )
+    if "data" not in raw:
+        raise InvalidProjectError(
+            'the section [data] is missing: write [data] and source = "digits" below it',
+            key="data",
+        )
+    requirements = tuple(
+        parse_requirement(name, _text(f"requirements.{name}", value))
+        for name, value in raw.get("requirements", {}).items()
+    )
+    project = Project(
+        data=_section(raw, "data", DataSection),
+        requirements=requirements,
+        search=_section(raw, "search", SearchSection),
+        train=_section(raw, "train", TrainSection),
+        plan=_section(raw, "plan", PlanSection),
+    )
+    _check_values(project)
+    return project
+
+
+def _section(raw: dict[str, Any], name: str, of: type[SectionT]) -> SectionT:
+    values = raw.get(name, {})
+    known = of.__struct_fields__
+    for key in values:
+        if key not in known:
+            raise _unknown(f"{name}.{key}", tuple(f"{name}.{field}" for field in known), "key")
+    try:
+        return msgspec.convert(values, of)
+    except msgspec.ValidationError as error:
+        raise InvalidProjectError(
+            f"[{name}]: {error}".replace("at `$.", f"at `{name}."), key=name
+        ) from error
+
+
+def _check_values(project: Project) -> None:
+    data = project.data
+    shares = (("test_share", data.test_share), ("validation_share", data.validation_share))
+    for name, share in shares:
+        if not 0 < share < 1:
+            raise InvalidProjectError(
+                f"data.{name} = {share} must lie between 0 and 1, such as 0.2", key=f"data.{name}"
+            )
+    if data.test_share + data.validation_share >= 1:
+        raise InvalidProjectError(
+            f"data.test_share + data.validation_share = {data.test_share + data.validation_share} "
+            "leaves no row to train on; keep their sum below 1",
+            key="data.test_share",
+        )
+    for dotted, least in _LEAST.items():
+        section, key = dotted.split(".")
+        value = getattr(getattr(project, section), key)
+        if value < least:
+            raise InvalidProjectError(f"{dotted} = {value} must be at least {least:g}", key=dotted)
+    if not project.train.learning_rate > 0:
+        raise InvalidProjectError(
+            f"train.learning_rate = {project.train.learning_rate} must be above 0",
+            key="train.learning_rate",
+        )
+    try:
+        units.parse(project.search.budget, "time")
+    except InputError as error:
+        raise InvalidProjectError(f"search.budget: {error}", key="search.budget") from error
+
+
+def _text(key: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise InvalidProjectError(
+        f"{key} = {value!r} must be text with a relation, such as '>= 0.97' or '<= 20 ms'", key=key
+    )
+
+
+def _unknown(key: str, known: tuple[str, ...], what: str) -> InvalidProjectError:
+    near = get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    return InvalidProjectError(f"unknown {what} '{key}'; {hint}known: {', '.join(known)}", key=key)

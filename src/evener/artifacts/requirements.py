@@ -1,0 +1,171 @@
+"""What a network must reach: limits on named metrics, and the verdict on measured values."""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import ClassVar, Final, Literal
+
+import msgspec
+
+from evener import units
+from evener.errors import InputError, InvalidProjectError
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """A quantity that can be required.
+
+    Attributes:
+        dimension: what its unit measures.
+        better: "<=" if less is better, ">=" if more is.
+        means: one line for people.
+    """
+
+    dimension: units.Dimension
+    better: Literal["<=", ">="]
+    means: str
+
+
+METRICS: Final[dict[str, Metric]] = {
+    "accuracy": Metric(dimension="number", better=">=", means="share of test rows answered right"),
+    "f1": Metric(
+        dimension="number", better=">=", means="mean F1 over the classes, on the test rows"
+    ),
+    "latency_p50": Metric(dimension="time", better="<=", means="median time to an answer"),
+    "latency_p99": Metric(
+        dimension="time", better="<=", means="99th percentile of the time to an answer"
+    ),
+    "throughput": Metric(
+        dimension="rate", better=">=", means="answers per second, by the wall clock"
+    ),
+    "size": Metric(dimension="size", better="<=", means="bytes of the network's file"),
+    "training_time": Metric(dimension="time", better="<=", means="time to train the network"),
+}
+_LIMIT = re.compile(r"\s*(<=|>=)\s*([^?]*?)\s*(\?)?\s*")
+
+
+class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A limit on one metric.
+
+    Attributes:
+        name: the metric.
+        relation: "<=" or ">=".
+        limit: the figure, in SI units.
+        hard: whether missing it is a failure; a soft one is only reported.
+    """
+
+    name: str
+    relation: Literal["<=", ">="]
+    limit: float
+    hard: bool = True
+
+    def __str__(self) -> str:
+        """Write it as a person would, such as "latency_p99 <= 20 ms"."""
+        shown = units.show(self.limit, METRICS[self.name].dimension)
+        return f"{self.name} {self.relation} {shown}{'' if self.hard else ' ?'}"
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A requirement beside what was measured.
+
+    Attributes:
+        name: the metric.
+        relation: "<=" or ">=".
+        limit: the figure required, in SI units.
+        hard: whether missing it is a failure.
+        value: the figure measured, in SI units; None if it was not.
+        holds: whether the value meets the limit; False if there is no value.
+    """
+
+    name: str
+    relation: Literal["<=", ">="]
+    limit: float
+    hard: bool
+    value: float | None
+    holds: bool
+
+
+class Verdicts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The verdicts on a project's requirements, as one artifact."""
+
+    kind: ClassVar[str] = "verdicts"
+    schema: ClassVar[int] = 1
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every hard requirement holds."""
+        return all(verdict.holds for verdict in self.verdicts if verdict.hard)
+
+
+def parse_requirement(name: str, text: str) -> Requirement:
+    """Read one line of a project's `[requirements]`.
+
+    Args:
+        name: the metric, one of `METRICS`.
+        text: `(<=|>=) number unit? ["?"]`; the question mark makes it soft.
+
+    Raises:
+        InvalidProjectError: unknown metric, no relation, or a wrong number or unit.
+
+    Example:
+        >>> str(parse_requirement("latency_p99", "<= 20 ms"))
+        'latency_p99 <= 20 ms'
+        >>> parse_requirement("size", "<= 2 MB ?").hard
+        False
+    """
+    key = f"requirements.{name}"
+    if name not in METRICS:
+        near = get_close_matches(name, METRICS, n=1)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        raise InvalidProjectError(
+            f"'{name}' is no known requirement; {hint}known ones: {', '.join(METRICS)}", key=key
+        )
+    match = _LIMIT.fullmatch(text)
+    if match is None:
+        raise InvalidProjectError(
+            f"{key} = '{text}' is no limit: write '<= 20 ms' or '>= 0.97', "
+            "with a '?' behind it if it is only a wish",
+            key=key,
+        )
+    relation, quantity, soft = match.groups()
+    try:
+        limit = units.parse(quantity, METRICS[name].dimension)
+    except InputError as error:
+        raise InvalidProjectError(f"{key}: {error}", key=key) from error
+    return Requirement(
+        name=name, relation="<=" if relation == "<=" else ">=", limit=limit, hard=soft is None
+    )
+
+
+def judge(
+    requirements: tuple[Requirement, ...], values: Mapping[str, float | None]
+) -> tuple[Verdict, ...]:
+    """Hold measured values against requirements.
+
+    Args:
+        requirements: the limits.
+        values: the figure of each metric, SI units, None or absent where it was not measured.
+
+    Example:
+        >>> wish = parse_requirement("accuracy", ">= 0.97")
+        >>> judge((wish,), {"accuracy": 0.98})[0].holds, judge((wish,), {})[0].holds
+        (True, False)
+    """
+    verdicts = []
+    for one in requirements:
+        value = values.get(one.name)
+        holds = value is not None and (
+            value <= one.limit if one.relation == "<=" else value >= one.limit
+        )
+        verdicts.append(
+            Verdict(
+                name=one.name,
+                relation=one.relation,
+                limit=one.limit,
+                hard=one.hard,
+                value=value,
+                holds=holds,
+            )
+        )
+    return tuple(verdicts)

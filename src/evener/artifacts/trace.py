@@ -1,0 +1,58 @@
+"""What a run of a plan over frames came to, by the wall clock."""
+
+from typing import ClassVar
+
+import msgspec
+
+
+class StageTrace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One lane of a stage during a run.
+
+    Attributes:
+        stage: index of the stage, from 0.
+        processor: where the lane ran.
+        cores: the logical CPUs it was pinned to, as the kernel confirmed.
+        frames: frames it processed.
+        median_s: median time per frame in its session, in seconds.
+        busy: share of the run it spent in its session, in [0, 1].
+        planned_s: time per frame that the plan predicted.
+    """
+
+    stage: int
+    processor: str
+    cores: tuple[int, ...]
+    frames: int
+    median_s: float
+    busy: float
+    planned_s: float
+
+
+class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rate and latency at the sink, and how busy each lane was.
+
+    Attributes:
+        frames: frames answered.
+        dropped: frames not answered.
+        elapsed_s: from the first credit to the last emission, in seconds.
+        rate_hz: frames per second: the frames after the first over the time since its emission.
+        latency_p50_s: median from credit to in-order emission.
+        latency_p99_s: 99th percentile of the same.
+        wait_p50_s: median wait for a credit, which latency leaves out.
+        stages: one entry per lane.
+        equal: whether every answer matched the unsplit network's; None if not compared.
+        max_error: largest difference from the unsplit network over the largest output.
+    """
+
+    kind: ClassVar[str] = "trace"
+    schema: ClassVar[int] = 1
+
+    frames: int
+    dropped: int
+    elapsed_s: float
+    rate_hz: float
+    latency_p50_s: float
+    latency_p99_s: float
+    wait_p50_s: float
+    stages: tuple[StageTrace, ...]
+    equal: bool | None = None
+    max_error: float | None = None

@@ -1,0 +1,1 @@
+"""How stages and ranks talk: channels now, communicators for training."""

@@ -1,0 +1,1 @@
+"""Read rows from files and tables, check them, and split them."""

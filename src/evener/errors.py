@@ -1,0 +1,152 @@
+"""The errors that Evener raises, each a thing a caller would handle in its own way.
+
+    EvenerError                  every error below; exit code 3: ours is at fault
+    ├── InputError               the user's input is at fault; exit code 2
+    │   ├── InvalidFileError     a file is missing, unreadable, truncated or of another kind
+    │   ├── InvalidNetworkError  a network cannot be planned or run as it is
+    │   ├── InvalidDataError     a dataset cannot be learned from as it is
+    │   ├── InvalidProjectError  `evener.toml` has an unknown key or a wrong value
+    │   └── MissingExtraError    an optional package is needed; says what to install
+    ├── InfeasibleError          the input is valid but a limit cannot be met; exit code 1
+    ├── StageFailedError         a stage of a running pipeline raised
+    ├── RuntimeFailedError       a runtime refused a network or failed to run it
+    └── ChannelError             a hand-off between stages ended
+        ├── ChannelClosedError   the other side closed it
+        └── DeadlineError        nothing moved before the deadline
+
+A message states the fact with its numbers and names, where it was found, and what to do next.
+"""
+
+from typing import ClassVar
+
+
+class EvenerError(Exception):
+    """Any error that Evener raises on purpose.
+
+    Attributes:
+        exit_code: what the command line ends with.
+    """
+
+    exit_code: ClassVar[int] = 3
+
+
+class InputError(EvenerError, ValueError):
+    """What the user gave cannot be used."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class InvalidFileError(InputError):
+    """A file is missing, unreadable, truncated, not writable or of another kind.
+
+    Attributes:
+        path: the file.
+    """
+
+    def __init__(self, message: str, *, path: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class InvalidNetworkError(InputError):
+    """A network cannot be planned or run as it is.
+
+    Attributes:
+        node: name of the offending node, or "" where the fault is not in one node.
+    """
+
+    def __init__(self, message: str, *, node: str = "") -> None:
+        super().__init__(message)
+        self.node = node
+
+
+class InvalidDataError(InputError):
+    """A dataset cannot be learned from as it is.
+
+    Attributes:
+        column: name of the offending column, or "".
+    """
+
+    def __init__(self, message: str, *, column: str = "") -> None:
+        super().__init__(message)
+        self.column = column
+
+
+class InvalidProjectError(InputError):
+    """A project file has an unknown key or a wrong value.
+
+    Attributes:
+        key: the dotted key, such as "requirements.accuracy".
+    """
+
+    def __init__(self, message: str, *, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class MissingExtraError(InputError):
+    """An optional package is needed.
+
+    Attributes:
+        extra: the extra that brings it, such as "train".
+    """
+
+    def __init__(self, what: str, *, extra: str) -> None:
+        super().__init__(f"{what} needs the extra '{extra}': pip install 'evener[{extra}]'")
+        self.extra = extra
+
+
+class InfeasibleError(EvenerError):
+    """The input is valid, but no plan meets a limit.
+
+    Attributes:
+        needed: the figure that the limit asks for, SI units, where there is one.
+        available: the best that can be had, SI units, where there is one.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, message: str, *, needed: float | None = None, available: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.needed = needed
+        self.available = available
+
+
+class StageFailedError(EvenerError):
+    """A stage of a running pipeline raised.
+
+    Attributes:
+        stage: index of the stage, from 0.
+        frame_id: the frame it was working on, or -1 where it was not working on one.
+    """
+
+    def __init__(self, message: str, *, stage: int, frame_id: int = -1) -> None:
+        super().__init__(message)
+        self.stage = stage
+        self.frame_id = frame_id
+
+
+class RuntimeFailedError(EvenerError):
+    """A runtime refused a network or failed to run it.
+
+    Attributes:
+        runtime: its name.
+    """
+
+    def __init__(self, message: str, *, runtime: str) -> None:
+        super().__init__(message)
+        self.runtime = runtime
+
+
+class ChannelError(EvenerError):
+    """A hand-off between stages ended."""
+
+
+class ChannelClosedError(ChannelError):
+    """The other side closed the channel."""
+
+
+class DeadlineError(ChannelError, TimeoutError):
+    """Nothing moved through the channel before the deadline."""

@@ -1,0 +1,1 @@
+"""Find the processors and time segments on them; makes a profile."""

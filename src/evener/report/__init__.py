@@ -1,0 +1,1 @@
+"""Write what a build found as one page that needs no network."""

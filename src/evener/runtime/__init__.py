@@ -1,0 +1,1 @@
+"""One network on one core set: what is measured is what runs."""

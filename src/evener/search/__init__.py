@@ -1,0 +1,1 @@
+"""Propose architectures and choose among them; reads requirements and scores, makes a front."""

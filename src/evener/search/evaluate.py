@@ -1,0 +1,52 @@
+"""The seam between what proposes architectures and what finds out how good they are.
+
+`search` calls `evaluate` and never learns how it works; `workflow` binds training into it.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from evener.artifacts.architecture import Architecture
+
+
+class Score(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an evaluation found about one architecture.
+
+    Attributes:
+        id: the architecture's id.
+        status: "ok", or why there is no quality.
+        quality: on the validation split, more is better; None unless ok.
+        macs: multiply-accumulates per prediction.
+        weights: how many numbers it holds.
+        message: what went wrong, for people; "" if ok.
+    """
+
+    id: str
+    status: Literal["ok", "failed", "diverged", "out_of_budget"] = "ok"
+    quality: float | None = None
+    macs: int = 0
+    weights: int = 0
+    message: str = ""
+
+
+class Evaluate(Protocol):
+    """Find out how good some architectures are."""
+
+    def __call__(
+        self, batch: Sequence[Architecture], *, budget_s: float | None, seed: int
+    ) -> Sequence[Score]:
+        """Score each architecture, in the order of the batch.
+
+        Args:
+            batch: the architectures.
+            budget_s: longest time for all of them, in seconds; None for no limit. Those that no
+                time is left for get the status "out_of_budget".
+            seed: what the randomness is drawn from; the same seed gives the same scores, however
+                many processes take part.
+
+        Returns:
+            One score per architecture. A failure is a score with a status, never an exception.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Contract suites for whoever adds a runtime or a channel."""

@@ -1,0 +1,88 @@
+"""Read and write quantities such as "20 ms", "2 MB" or "200 /s"; inside, everything is SI.
+
+Times are seconds, sizes bytes, rates per second, energies joules; a bare number has no unit.
+A quantity that a person meets passes through `parse` or `show`, and nowhere else.
+"""
+
+import re
+from typing import Final, Literal
+
+from evener.errors import InputError
+
+Dimension = Literal["time", "size", "rate", "energy", "number"]
+
+SCALES: Final[dict[str, dict[str, float]]] = {
+    "time": {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
+    "size": {
+        "B": 1.0,
+        "kB": 1e3,
+        "MB": 1e6,
+        "GB": 1e9,
+        "KiB": 2.0**10,
+        "MiB": 2.0**20,
+        "GiB": 2.0**30,
+    },
+    "rate": {"/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600},
+    "energy": {"uJ": 1e-6, "µJ": 1e-6, "mJ": 1e-3, "J": 1.0, "kJ": 1e3, "Wh": 3600.0, "kWh": 3.6e6},
+    "number": {"": 1.0, "%": 0.01},
+}
+_SHOWN: Final[dict[str, tuple[str, ...]]] = {
+    "time": ("µs", "ms", "s"),
+    "size": ("B", "kB", "MB", "GB"),
+    "rate": ("/s",),
+    "energy": ("µJ", "mJ", "J", "kJ"),
+    "number": ("",),
+}
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
+
+
+def parse(text: str, dimension: Dimension) -> float:
+    """Read a quantity and return it in SI units.
+
+    Args:
+        text: a number and a unit, with or without space between.
+        dimension: what it must be.
+
+    Raises:
+        InputError: no number, or a unit that does not belong to the dimension.
+
+    Example:
+        >>> parse("20 ms", "time"), parse("2MB", "size"), parse("97 %", "number")
+        (0.02, 2000000.0, 0.97)
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise InputError(f"'{text}' is not a {dimension}: write {_examples(dimension)}")
+    number, unit = match.groups()
+    if unit not in SCALES[dimension]:
+        given = f"has the unit '{unit}'" if unit else "has no unit"
+        raise InputError(
+            f"'{text.strip()}' {given}, and is no {dimension}: write {_examples(dimension)}"
+        )
+    return float(number) * SCALES[dimension][unit]
+
+
+def show(value: float | None, dimension: Dimension) -> str:
+    """Write a quantity for a person, with three significant digits.
+
+    Example:
+        >>> show(0.0213, "time"), show(2.5e6, "size"), show(81.24, "rate"), show(None, "time")
+        ('21.3 ms', '2.5 MB', '81.2 /s', '-')
+    """
+    if value is None:
+        return "-"
+    unit = _SHOWN[dimension][0]
+    for candidate in _SHOWN[dimension]:
+        if abs(value) >= SCALES[dimension][candidate]:
+            unit = candidate
+    scaled = value / SCALES[dimension][unit]
+    digits = f"{scaled:.0f}" if abs(scaled) >= 1000 else f"{scaled:.3g}"
+    return f"{digits} {unit}".strip()
+
+
+def _examples(dimension: Dimension) -> str:
+    if dimension == "number":
+        return "'0.97' or '97 %'"
+    units = [unit for unit in SCALES[dimension] if unit.isascii()]
+    joined = ", ".join(units)
+    return f"'20 {units[min(2, len(units) - 1)]}' (units: {joined})"
