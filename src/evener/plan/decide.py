@@ -149,8 +149,8 @@ def _within(chains: Sequence[Chain], max_latency_s: float | None) -> tuple[Chain
         stages = len(shortest.steps)
         raise InfeasibleError(
             f"no plan keeps a latency of {show(max_latency_s, 'time')}: the shortest is "
-            f"{show(shortest.latency_s, 'time')}, in {stages} stage{'s' * (stages > 1)}. Allow more "
-            "time or further processors",
+            f"{show(shortest.latency_s, 'time')}, in {stages} stage{'s' * (stages > 1)}. Allow "
+            "more time or further processors",
             needed=max_latency_s,
             available=shortest.latency_s,
         )
