@@ -48,6 +48,23 @@ def model_proto(
         proto.opset_import.add(domain=domain, version=version)
     graph = proto.graph
     graph.name = name
+    try:
+        _fill(graph, nodes, inputs, outputs, constants)
+    except ir.serde.SerdeError as error:
+        cause = str(error.__cause__ or error).partition("\n")[0]
+        raise InvalidNetworkError(
+            f"'{name}' has a node that cannot be written: {cause}; export the network again"
+        ) from error
+    return proto
+
+
+def _fill(
+    graph: onnx.GraphProto,
+    nodes: Iterable[ir.Node],
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    constants: Sequence[tuple[ir.Value, ir.TensorProtocol | None]],
+) -> None:
     for value in inputs:
         ir.serde.serialize_value_into(graph.input.add(), value)
     for value in outputs:
@@ -62,4 +79,3 @@ def model_proto(
         for value in node.outputs:
             if value.name and value.type is not None and value not in answered:
                 ir.serde.serialize_value_into(graph.value_info.add(), value)
-    return proto

@@ -164,7 +164,7 @@ def _infer(model: ir.Model) -> None:
 def without_weights(model: ir.Model) -> onnx.ModelProto:
     """Write a model with its large constants turned into inputs."""
     graph = model.graph
-    constants = initialisers(graph)
+    constants = initialisers(graph, graph.outputs)
     small = [value for value in constants if _nbytes(value) <= _SMALL_BYTES]
     big = [value for value in constants if _nbytes(value) > _SMALL_BYTES]
     return model_proto(
@@ -173,7 +173,7 @@ def without_weights(model: ir.Model) -> onnx.ModelProto:
         outputs=graph.outputs,
         initialisers=small,
         opsets=model.opset_imports,
-        name=graph.name or "network",
+        name="network",
     )
 
 
