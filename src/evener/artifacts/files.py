@@ -9,6 +9,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
@@ -106,9 +107,9 @@ def load(path: Path, of: type[ArtifactT]) -> Kept[ArtifactT]:
     """
     raw = _decode(path)
     if raw.get("kind") != of.kind:
+        given = raw.get("kind") or "JSON file of no known kind"
         raise InvalidFileError(
-            f"{path} holds a {raw.get('kind') or 'JSON file of no known kind'}, not a {of.kind}; "
-            f"give a file made by Evener that holds a {of.kind}",
+            f"{path} holds a {given}, but a {of.kind} is wanted; give one made by Evener",
             path=str(path),
         )
     if raw.get("schema") != of.schema:
@@ -161,7 +162,8 @@ def write_whole(path: Path, content: bytes) -> None:
         partial.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder itself may be missing or no folder
+            partial.unlink(missing_ok=True)
         raise InvalidFileError(
             f"cannot write {path}: {error.strerror or error}; choose a place you may write to",
             path=str(path),

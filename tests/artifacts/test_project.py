@@ -1,0 +1,72 @@
+"""`evener.toml` is read with its defaults, and a wrong key names the nearest known one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evener.artifacts.project import load_project, parse_project
+from evener.errors import InvalidFileError, InvalidProjectError
+
+DIGITS: dict[str, Any] = {"data": {"source": "digits"}}
+
+
+def test_a_project_may_be_two_lines(tmp_path: Path) -> None:
+    (tmp_path / "evener.toml").write_text('[data]\nsource = "digits"\n')
+
+    project = load_project(tmp_path)
+
+    assert project.data.source == "digits"
+    assert project == load_project(tmp_path / "evener.toml")
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ({}, "section \\[data\\] is missing"),
+        ({"data": {"target": "label"}}, "required field `source`"),
+        (DIGITS | {"trian": {}}, "unknown section 'trian'; did you mean 'train'"),
+        (
+            DIGITS | {"train": {"epoch": 3}},
+            "unknown key 'train.epoch'; did you mean 'train.epochs'",
+        ),
+        (DIGITS | {"train": {"zzz": 3}}, "known: train.epochs"),
+        (DIGITS | {"train": {"epochs": "3"}}, "Expected `int`, got `str` - at `train.epochs`"),
+        (DIGITS | {"train": {"epochs": 0}}, "train.epochs = 0 must be at least 1"),
+        (DIGITS | {"train": {"learning_rate": 0.0}}, "must be above 0"),
+        (DIGITS | {"train": 3}, "must be a section: write \\[train\\]"),
+        (DIGITS | {"search": {"budget": "10"}}, "search.budget: '10' has no unit"),
+        (DIGITS | {"plan": {"objective": "speed"}}, "Invalid enum value 'speed'"),
+        (DIGITS | {"requirements": {"accuracy": 0.97}}, "must be text with a relation"),
+        (DIGITS | {"requirements": {"latency_p99": "<= 5 kg"}}, "has the unit 'kg'"),
+        ({"data": {"source": "digits", "test_share": 1.5}}, "must lie between 0 and 1"),
+        (
+            {"data": {"source": "digits", "test_share": 0.5, "validation_share": 0.5}},
+            "leaves no row to train on",
+        ),
+    ],
+)
+def test_a_wrong_entry_says_where_and_what(raw: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidProjectError, match=message):
+        parse_project(raw)
+
+
+def test_an_error_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "evener.toml").write_text("[data]\nsorce = 'digits'\n")
+
+    with pytest.raises(InvalidProjectError, match="evener.toml: unknown key 'data.sorce'"):
+        load_project(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "cannot read"), (b"[data", "is not TOML"), (b"\xff", "not TOML")],
+)
+def test_a_file_that_is_no_toml_is_named(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / "evener.toml").write_bytes(content)
+
+    with pytest.raises(InvalidFileError, match=message):
+        load_project(tmp_path)
