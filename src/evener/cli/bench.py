@@ -7,12 +7,9 @@ import msgspec
 
 from evener.cli import options, output
 from evener.cli.verb import Verb
-from evener.units import show
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from evener.workflow import BenchResult
+    from evener.runtime.session import Optimisation
 
 
 @click.command(
@@ -28,16 +25,16 @@ if TYPE_CHECKING:
     "--rounds",
     type=click.IntRange(min=1),
     metavar="R",
-    default=5,
+    default=15,
     show_default=True,
-    help="How often each way is run; the ways take turns.",
+    help="How often each is run; they take turns.",
 )
 @click.option(
     "--max-latency",
     "max_latency_s",
     metavar="TIME",
     callback=options.through(options.read_time),
-    help='Only ways at most this slow (p99), such as "80 ms".',
+    help='Only plans predicted to be at most this slow, such as "80 ms".',
 )
 @options.optimisation_option
 @options.processors_option
@@ -48,7 +45,7 @@ def command(
     nets: tuple[str, ...],
     rounds: int,
     max_latency_s: float | None,
-    optimisation: str,
+    optimisation: "Optimisation",
     processors: tuple[str, ...] | None,
     shapes: options.Shapes,
     as_json: bool,
@@ -57,7 +54,7 @@ def command(
 
     The plan of each NET is measured beside a single processor, all cores and copies.
     NET is an ONNX file or the name of a built-in network. Rates are the median over the rounds,
-    with the lowest and highest; the ratio is the plan's rate over the best other way's.
+    with their quartiles; the ratio is that of the plan's rate to the best other's, round by round.
     """
     from evener import workflow
 
@@ -74,28 +71,6 @@ def command(
     if as_json:
         output.print_json(msgspec.to_builtins(result))
     else:
-        output.print_for_people(*_for_people(result))
+        from evener.cli.tables import lay_out
 
-
-def _for_people(result: "BenchResult") -> "list[RenderableType]":
-    from evener.cli.tables import table
-
-    rows = [
-        (
-            row.network,
-            row.name,
-            row.kind,
-            show(row.rate_hz, "rate"),
-            f"{show(row.rate_low_hz, 'rate')} - {show(row.rate_high_hz, 'rate')}",
-            show(row.latency_p50_s, "time"),
-            show(row.latency_p99_s, "time"),
-        )
-        for row in result.rows
-    ]
-    columns = ("network", "name", "kind", ">rate", ">low - high", ">p50", ">p99")
-    ratios = [
-        f"{network}: the plan reaches {median:.3f} of the best other way ({low:.3f} - {high:.3f})"
-        for network, (median, low, high) in result.ratios.items()
-    ]
-    total = f"over all networks (geometric mean): {result.ratio_best:.3f}"
-    return [table("frames per second, by the wall clock", columns, rows), *ratios, total]
+        output.print_for_people(lay_out(result))

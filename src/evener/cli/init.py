@@ -75,7 +75,8 @@ size = "<= 2 MB ?\""""
 def command(*, folder: Path, data: str, target: str | None) -> None:
     """Begin a project in a folder.
 
-    A commented evener.toml is written into FOLDER. A file that is already there is never overwritten.
+    A commented evener.toml is written into FOLDER; one that is already there is never
+    overwritten.
     """
     from evener.artifacts import files
     from evener.artifacts.project import FILE_NAME, load_project

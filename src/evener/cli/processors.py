@@ -15,8 +15,8 @@ from evener.cli.verb import Verb
 def command(*, as_json: bool) -> None:
     """List the processors of this machine.
 
-    Those that this process may use are listed, fastest first. A processor is a cluster of equal cores, or a device. Capacity is the speed of one core,
-    relative to the fastest.
+    Those that this process may use are listed, fastest first. A processor is a cluster of equal
+    cores, or a device; capacity is the speed of one core relative to the fastest.
     """
     from evener import workflow
 

@@ -1,12 +1,16 @@
 """`evener profile NET`: measure every segment of a network on every processor."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from evener.cli import options, output
 from evener.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from evener.artifacts.profile import Granularity
 
 
 @click.command(
@@ -34,7 +38,7 @@ from evener.cli.verb import Verb
 def command(
     *,
     net: str,
-    granularity: str,
+    granularity: "Granularity",
     processors: tuple[str, ...] | None,
     shapes: options.Shapes,
     target: Path | None,

@@ -19,11 +19,14 @@ from evener.units import show
 def command(*, file: Path, as_json: bool) -> None:
     """Explain a file that Evener wrote.
 
-    It may hold a profile, a plan, a trace, a card or any other artifact. The file is checked against its own hash first.
+    It may hold a profile, a plan, a trace, a card or any other artifact, and is checked against
+    its own hash first.
     """
     from evener.artifacts import (
         architecture,
         card,
+        comparison,
+        dataset,
         files,
         plan,
         processors,
@@ -36,6 +39,8 @@ def command(*, file: Path, as_json: bool) -> None:
     records: tuple[type[files.Artifact], ...] = (
         architecture.Architecture,
         card.Card,
+        comparison.Comparison,
+        dataset.DatasetFacts,
         plan.Plan,
         processors.Machine,
         profile.Profile,
@@ -45,13 +50,13 @@ def command(*, file: Path, as_json: bool) -> None:
     by_kind = {record.kind: record for record in records}
     raw = files.peek(file)
     kind = raw.get("kind")
-    if kind not in by_kind:
+    record = by_kind.get(kind) if isinstance(kind, str) else None
+    if record is None:
+        held = "JSON of no kind" if kind is None else f"the unknown kind {kind!r}"
         raise InvalidFileError(
-            f"{file} holds {f'the unknown kind {kind!r}' if kind else 'JSON of no kind'}; this "
-            f"version knows {', '.join(by_kind)}",
-            path=str(file),
+            f"{file} holds {held}; this version knows {', '.join(by_kind)}", path=str(file)
         )
-    kept = files.load(file, by_kind[kind])
+    kept = files.load(file, record)
     if as_json:
         output.print_json(raw)
         return

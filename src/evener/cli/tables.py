@@ -10,6 +10,8 @@ from rich.table import Table
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Card
+from evener.artifacts.comparison import Comparison
+from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
@@ -147,6 +149,47 @@ def _(trace: Trace) -> RenderableType:
         f"{show(trace.rate_hz, 'rate')}, latency {show(trace.latency_p50_s, 'time')} (median), "
         f"{show(trace.latency_p99_s, 'time')} (p99), {trace.dropped} dropped",
         _equality(trace),
+    )
+
+
+@lay_out.register
+def _(comparison: Comparison) -> RenderableType:
+    rows = [
+        (
+            row.network,
+            row.kind,
+            row.name,
+            show(row.rate_hz, "rate"),
+            f"{show(row.rate_low_hz, 'rate')} - {show(row.rate_high_hz, 'rate')}",
+            show(row.latency_p50_s, "time"),
+            show(row.latency_p99_s, "time"),
+        )
+        for row in comparison.rows
+    ]
+    ratios = [
+        escape(
+            f"{one.network}: the plan reaches {one.median:.3f} of the best other, {one.over} "
+            f"({one.low:.3f} - {one.high:.3f})"
+        )
+        for one in comparison.ratios
+    ]
+    return Group(
+        table(
+            f"frames by the wall clock, median of {comparison.rounds} rounds and their quartiles",
+            ("network", "kind", "stages", ">rate", ">quartiles", ">p50", ">p99"),
+            rows,
+        ),
+        *ratios,
+        f"over all networks (geometric mean): {comparison.ratio_best:.3f}",
+    )
+
+
+@lay_out.register
+def _(dataset: DatasetFacts) -> RenderableType:
+    split = ", ".join(f"{rows} {name}" for name, rows in dataset.rows.items())
+    return escape(
+        f"dataset {dataset.name}: {dataset.features} features, rows: {split}; classes: "
+        f"{', '.join(dataset.classes)}"
     )
 
 
