@@ -1,0 +1,85 @@
+"""The plans that a pipeline is held against: whole networks on one core set or on several.
+
+All of them are chains of one stage in the space "full", so the best chain is never slower.
+"""
+
+from math import inf
+from typing import Literal
+
+from evener.errors import InfeasibleError
+from evener.plan.chain import Chain, Step
+from evener.plan.problem import CoreSet, Problem, Team
+
+Baseline = Literal["single", "all_cores", "copies"]
+
+
+def baseline(problem: Problem, what: Baseline) -> Chain:
+    """Return a baseline by name.
+
+    Args:
+        problem: what to plan, of the space "full".
+        what: "single", one session on the best core set that is less than the machine; "all_cores",
+            one session on every core of one processor; "copies", one session per core set on a
+            single processor, or else one per processor on its best core set.
+
+    Raises:
+        InfeasibleError: no core set that it asks for can run the whole network.
+    """
+    makers = {"single": _single, "all_cores": _all_cores, "copies": _copies}
+    teams = makers[what](problem)
+    best = min(teams, key=lambda team: _whole_s(problem, team), default=None)
+    if best is None or _whole_s(problem, best) == inf:
+        names = ", ".join(processor.name for processor in problem.processors)
+        raise InfeasibleError(
+            f"no plan '{what}': no core set that it could use on {names} has a time for all "
+            f"{problem.blocks} blocks in one session. Profile the whole network there",
+        )
+    last = problem.blocks - 1
+    credits_ = int(problem.credits(best)[0, last])
+    return Chain((Step(0, last, best),), _whole_s(problem, best), credits_)
+
+
+def _whole_s(problem: Problem, team: Team) -> float:
+    return float(problem.period_s(team)[0, problem.blocks - 1])
+
+
+def _lanes(problem: Problem) -> list[Team]:
+    return [team for team in problem.teams if sum(count for _, count in team.lanes) == 1]
+
+
+def _core_set(problem: Problem, team: Team) -> CoreSet:
+    return problem.core_sets[team.lanes[0][0]]
+
+
+def _single(problem: Problem) -> list[Team]:
+    machine = sum(processor.units for processor in problem.processors)
+    return [
+        team for team in _lanes(problem) if _core_set(problem, team).cores < machine or machine == 1
+    ]
+
+
+def _all_cores(problem: Problem) -> list[Team]:
+    return [
+        team
+        for team in _lanes(problem)
+        if _core_set(problem, team).cores
+        == problem.processors[_core_set(problem, team).processor].units
+    ]
+
+
+def _copies(problem: Problem) -> list[Team]:
+    lanes = _lanes(problem)
+    if len(problem.processors) == 1:
+        units = problem.processors[0].units
+        every_core = [
+            team
+            for team in problem.teams
+            if team.lanes[0][1] == units // _core_set(problem, team).cores > 1
+        ]
+        return every_core or lanes
+    best: dict[int, Team] = {}  # by processor
+    for team in sorted(lanes, key=lambda team: _whole_s(problem, team)):
+        if _whole_s(problem, team) < inf:
+            best.setdefault(_core_set(problem, team).processor, team)
+    wanted = tuple(sorted(team.lanes[0] for team in best.values()))
+    return [team for team in problem.teams if team.lanes == wanted]

@@ -1,0 +1,102 @@
+"""Turn a chain of stages into a plan: give out the cores and name what crosses each cut."""
+
+from evener.artifacts.plan import Lane, Objective, Part, Plan, PlanKind, Stage
+from evener.artifacts.profile import Profile
+from evener.plan.chain import Chain, Step
+from evener.plan.count import full_configurations, paper_configurations
+from evener.plan.problem import Problem
+
+
+def make_record(
+    profile: Profile,
+    problem: Problem,
+    chain: Chain,
+    *,
+    what: PlanKind,
+    method: str,
+    objective: Objective = "throughput",
+) -> Plan:
+    """Fill the plan artifact from a chain.
+
+    Cores are given out in the order of the stages, neighbouring ones to a lane, none twice.
+
+    Args:
+        profile: what the problem was made from.
+        problem: what the chain solves.
+        chain: the stages.
+        what: "plan", or the baseline that it is.
+        method: how it was found.
+        objective: what it is best at.
+    """
+    free = [list(processor.cores) for processor in problem.processors]
+    stages = tuple(_stage(profile, problem, step, free) for step in chain.steps)
+    rate_hz = 1 / max(stage.period_s for stage in stages)
+    cut_points = problem.blocks - 1
+    return Plan(
+        network=profile.network,
+        network_sha256=profile.network_sha256,
+        granularity=profile.granularity,
+        what=what,
+        method=method,
+        objective=objective,
+        stages=stages,
+        credits=chain.credits,
+        rate_hz=rate_hz,
+        latency_s=chain.credits / rate_hz,
+        energy_j=_energy_j(problem, chain),
+        cut_points=cut_points,
+        configurations=(
+            paper_configurations(cut_points) if problem.paper else full_configurations(problem)
+        ),
+        space="paper" if problem.paper else "full",
+    )
+
+
+def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]) -> Stage:
+    lanes: list[Lane] = []
+    for index, count in step.team.lanes:
+        core_set = problem.core_sets[index]
+        processor = problem.processors[core_set.processor]
+        place = (index, step.first_block, step.last_block)
+        segment = problem.fastest[place]
+        part = Part(
+            first_block=step.first_block,
+            last_block=step.last_block,
+            runtime=segment.runtime,
+            precision=segment.precision,
+        )
+        for _ in range(count):
+            left = free[core_set.processor]
+            taken, left[: core_set.cores] = tuple(left[: core_set.cores]), []
+            lanes.append(
+                Lane(
+                    processor=processor.name,
+                    cores=taken,
+                    parts=(part,),
+                    time_s=float(problem.times_s_CBE[place]),
+                )
+            )
+    return Stage(
+        first_block=step.first_block,
+        last_block=step.last_block,
+        inputs=tuple(tensor.name for tensor in profile.blocks[step.first_block].inputs),
+        outputs=tuple(tensor.name for tensor in profile.blocks[step.last_block].outputs),
+        lanes=tuple(lanes),
+    )
+
+
+def _energy_j(problem: Problem, chain: Chain) -> float | None:
+    """Add up each stage's energy per frame, its lanes weighted by the share of frames they get."""
+    total_j = 0.0
+    for step in chain.steps:
+        rate_hz = power_w = 0.0
+        for index, count in step.team.lanes:
+            place = (index, step.first_block, step.last_block)
+            energy_j = problem.fastest[place].energy_j
+            if energy_j is None:
+                return None
+            lanes_hz = count / float(problem.times_s_CBE[place])
+            rate_hz += lanes_hz
+            power_w += lanes_hz * energy_j
+        total_j += power_w / rate_hz
+    return total_j

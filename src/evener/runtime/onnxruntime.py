@@ -1,0 +1,241 @@
+"""Run networks with ONNX Runtime on chosen CPU cores, one pinned thread a core.
+
+The first thread of a session is its caller's; the pool's others are pinned by
+`session.intra_op_thread_affinities`, and the kernel is asked whether they are. A failing affinity
+call is no error to ONNX Runtime: the thread just stays where its maker was.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import onnxruntime  # noqa: TID251 - this is the module that runs networks with it
+
+from evener.artifacts.processors import Processor
+from evener.artifacts.tensor import Tensor
+from evener.errors import RuntimeFailedError
+from evener.runtime import pinning
+from evener.runtime.binding import Bindings, Signature
+from evener.runtime.session import Array, Optimisation, Session
+
+NAME: Final = "onnxruntime"
+PRECISIONS: Final = ("f32",)
+_PROVIDER: Final = "CPUExecutionProvider"
+_LEVELS: Final = {
+    "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+}
+_SILENT: Final = 4  # log only what is fatal: every other failure arrives as an exception
+_DTYPES: Final = {
+    "tensor(float)": "float32",
+    "tensor(double)": "float64",
+    "tensor(float16)": "float16",
+    "tensor(int8)": "int8",
+    "tensor(int16)": "int16",
+    "tensor(int32)": "int32",
+    "tensor(int64)": "int64",
+    "tensor(uint8)": "uint8",
+    "tensor(uint16)": "uint16",
+    "tensor(uint32)": "uint32",
+    "tensor(uint64)": "uint64",
+    "tensor(bool)": "bool",
+    "tensor(string)": "object",
+}
+ResultT = TypeVar("ResultT")
+
+
+class OnnxRuntime:
+    """ONNX Runtime's CPU execution provider."""
+
+    @property
+    def name(self) -> str:
+        """Its name in profiles and plans."""
+        return NAME
+
+    @property
+    def version(self) -> str:
+        """Version of the installed package."""
+        return str(onnxruntime.__version__)
+
+    def supports(self, processor: Processor) -> bool:
+        """Whether the processor is a CPU."""
+        return processor.kind == "cpu"
+
+    def open(
+        self,
+        model: bytes,
+        *,
+        cores: tuple[int, ...],
+        precision: str = "f32",
+        optimisation: Optimisation = "all",
+    ) -> Session:
+        """Open a network on some cores; see `evener.runtime.session.Runtime.open`.
+
+        Raises:
+            InputError: this process may not use a core.
+            RuntimeFailedError: the model cannot be run as it is, the precision is not available,
+                or a thread is not where it should be.
+        """
+        if precision not in PRECISIONS:
+            raise RuntimeFailedError(
+                f"{NAME} computes in {', '.join(PRECISIONS)}, not in '{precision}'; "
+                "plan with one of those",
+                runtime=NAME,
+            )
+        _check_caller(cores)
+        options = _options(cores, optimisation)
+        with pinning.MAKING:
+            before = pinning.threads()
+            native = _translated(
+                "cannot open the network",
+                lambda: onnxruntime.InferenceSession(
+                    model, options, providers=[_PROVIDER], enable_fallback=0
+                ),
+            )
+            confirmed = pinning.await_confirmed(frozenset(cores), before)
+        if confirmed != set(cores):
+            del native
+            raise RuntimeFailedError(
+                f"{NAME} was to keep threads on cores {pinning.show_cores(cores)}, the kernel "
+                f"confirms only {pinning.show_cores(confirmed)}; see whether another program "
+                "limits this process's cores",
+                runtime=NAME,
+            )
+        return OnnxSession(native)
+
+
+class OnnxSession:
+    """A network in ONNX Runtime, bound to the arrays of its caller without copies.
+
+    Made by `OnnxRuntime.open`; belongs to the thread that opened it.
+    """
+
+    def __init__(self, native: onnxruntime.InferenceSession) -> None:
+        self._native: Any = native
+        self._thread = threading.get_ident()
+        self._signature = Signature(
+            tuple(_tensor(value) for value in native.get_inputs()),
+            tuple(_tensor(value) for value in native.get_outputs()),
+            runtime=NAME,
+        )
+        self._bindable = all(tensor.dtype != "object" for tensor in (*self.inputs, *self.outputs))
+        self._bindings = Bindings(self._bind)
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What `run` reads, in graph order."""
+        return self._signature.inputs
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """What `run` writes, in graph order."""
+        return self._signature.outputs
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Compute one frame; see `evener.runtime.session.Session.run`.
+
+        Raises:
+            RuntimeFailedError: wrong arrays or thread, a closed session, or a failing operator.
+        """
+        if self._native is None or threading.get_ident() != self._thread:
+            state = "is closed" if self._native is None else "was opened in another thread"
+            raise RuntimeFailedError(
+                f"this {NAME} session {state}; open one and run it in one thread", runtime=NAME
+            )
+        pointers = self._signature.pointers(inputs, outputs)
+        if self._bindable:
+            bound = self._bindings.get(pointers, inputs, outputs)
+            _translated("failed in the network", lambda: self._native.run_with_iobinding(bound))
+            # ONNX Runtime leaves a bound output unwritten that is itself an input of the graph.
+            self._signature.pass_on(inputs, outputs)
+        else:
+            self._run_copying(inputs, outputs)
+
+    def close(self) -> None:
+        """Give back its threads and memory; a second call does nothing."""
+        self._bindings.clear()
+        self._native = None
+
+    def _bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> onnxruntime.IOBinding:
+        binding = self._native.io_binding()
+        for tensor, array in zip(self.inputs, inputs, strict=True):
+            binding.bind_input(
+                tensor.name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data
+            )
+        for tensor, array in zip(self.outputs, outputs, strict=True):
+            binding.bind_output(
+                tensor.name, "cpu", 0, array.dtype.type, array.shape, array.ctypes.data
+            )
+        return binding
+
+    def _run_copying(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Compute a frame of a network with text, whose elements are no plain memory."""
+        feeds = {tensor.name: array for tensor, array in zip(self.inputs, inputs, strict=True)}
+        results = _translated("failed in the network", lambda: self._native.run(None, feeds))
+        for tensor, output, result in zip(self.outputs, outputs, results, strict=True):
+            if result.shape != output.shape:
+                raise RuntimeFailedError(
+                    f"{NAME} computed {list(result.shape)} for '{tensor.name}', which was to be "
+                    f"{list(output.shape)}; give the network static shapes",
+                    runtime=NAME,
+                )
+            np.copyto(output, result)
+
+
+def _check_caller(cores: tuple[int, ...]) -> None:
+    if not cores:
+        raise RuntimeFailedError(f"{NAME} needs at least one core to run on", runtime=NAME)
+    pinning.check_cores(cores)
+    allowed = os.sched_getaffinity(0)
+    if allowed != {cores[0]}:
+        raise RuntimeFailedError(
+            f"{NAME} is to run on cores {pinning.show_cores(cores)}, but its first thread, the "
+            f"caller's, may run on {pinning.show_cores(allowed)}; open the network inside "
+            "evener.runtime.pinning.pinned(cores)",
+            runtime=NAME,
+        )
+
+
+def _options(cores: tuple[int, ...], optimisation: Optimisation) -> onnxruntime.SessionOptions:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _SILENT
+    options.graph_optimization_level = _LEVELS[optimisation]
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.inter_op_num_threads = 1
+    options.intra_op_num_threads = len(cores)
+    if len(cores) > 1:
+        # One group per thread of the pool; ONNX Runtime counts CPUs from 1.
+        groups = ";".join(str(core + 1) for core in cores[1:])
+        options.add_session_config_entry("session.intra_op_thread_affinities", groups)
+        # Threads on cores of their own spin for work within a frame, and sleep between frames.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "1")
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+    else:
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
+
+
+def _tensor(value: onnxruntime.NodeArg) -> Tensor:
+    dtype = _DTYPES.get(value.type)
+    if dtype is None:
+        raise RuntimeFailedError(
+            f"'{value.name}' is a {value.type}, which {NAME} cannot exchange as an array; export "
+            f"the network with plain tensors ({', '.join(sorted(set(_DTYPES.values())))})",
+            runtime=NAME,
+        )
+    if not all(isinstance(size, int) and size > 0 for size in value.shape):
+        raise RuntimeFailedError(
+            f"'{value.name}' has the shape {value.shape}, which is not fixed; give the network "
+            "static shapes before it is opened",
+            runtime=NAME,
+        )
+    return Tensor(name=value.name, shape=tuple(value.shape), dtype=dtype)
+
+
+def _translated(what: str, act: Callable[[], ResultT]) -> ResultT:
+    try:
+        return act()
+    except Exception as error:  # ONNX Runtime's exceptions share no base but Exception
+        raise RuntimeFailedError(f"{NAME} {what}: {error}", runtime=NAME) from error

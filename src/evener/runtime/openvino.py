@@ -1,0 +1,214 @@
+"""Run networks with OpenVINO's CPU plugin, on one chosen core or on all of the process's.
+
+OpenVINO cannot be told which cores to use. With one thread it computes in the thread that calls
+it, which is pinned, so that one core can be chosen. With several it takes helpers from one pool of
+the whole process, which wander between sessions; they keep to the cores of the process and to no
+smaller set. So a session runs on one core, or on every core the process has.
+"""
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import openvino  # noqa: TID251 - this is the module that runs networks with it
+
+from evener.artifacts.processors import Processor
+from evener.artifacts.tensor import Tensor
+from evener.errors import RuntimeFailedError
+from evener.runtime import pinning
+from evener.runtime.binding import Bindings, Signature
+from evener.runtime.session import Array, Optimisation, Session
+
+NAME: Final = "openvino"
+PRECISIONS: Final = ("f32",)
+ResultT = TypeVar("ResultT")
+
+
+class OpenVino:
+    """OpenVINO's CPU plugin."""
+
+    @property
+    def name(self) -> str:
+        """Its name in profiles and plans."""
+        return NAME
+
+    @property
+    def version(self) -> str:
+        """Version of the installed package."""
+        return str(openvino.__version__)
+
+    def supports(self, processor: Processor) -> bool:
+        """Whether the processor is a CPU; on it, `open` takes one core or all of the process's."""
+        return processor.kind == "cpu"
+
+    def open(
+        self,
+        model: bytes,
+        *,
+        cores: tuple[int, ...],
+        precision: str = "f32",
+        optimisation: Optimisation = "all",  # noqa: ARG002 - OpenVINO has one level
+    ) -> Session:
+        """Open a network on some cores; see `evener.runtime.session.Runtime.open`.
+
+        On several cores the calling thread may run on all of them from then on, since the helpers
+        it starts inherit that; `pinned` restores it at its end. OpenVINO has one optimisation
+        level, so that a segment may round differently than the whole.
+
+        Raises:
+            InputError: this process may not use a core.
+            RuntimeFailedError: the model cannot be run as it is, the precision is not available,
+                or the cores are neither one nor all.
+        """
+        if precision not in PRECISIONS:
+            raise RuntimeFailedError(
+                f"{NAME} computes in {', '.join(PRECISIONS)}, not in '{precision}'; "
+                "plan with one of those",
+                runtime=NAME,
+            )
+        _check_cores(cores)
+        if len(cores) > 1:
+            os.sched_setaffinity(0, cores)
+        elif os.sched_getaffinity(0) != set(cores):
+            raise RuntimeFailedError(
+                f"{NAME} is to run on core {cores[0]}, but the calling thread may run on "
+                f"{pinning.show_cores(os.sched_getaffinity(0))}; open the network inside "
+                "evener.runtime.pinning.pinned(cores)",
+                runtime=NAME,
+            )
+        with pinning.MAKING:
+            before = pinning.threads()
+            session = OpenVinoSession(_compiled(model, threads=len(cores)))
+            confirmed = pinning.confirmed_cores(frozenset(cores), before)
+        if confirmed != set(cores):
+            session.close()
+            raise RuntimeFailedError(
+                f"{NAME} was to keep threads on cores {pinning.show_cores(cores)}, the kernel "
+                f"confirms only {pinning.show_cores(confirmed)}; see whether another program "
+                "limits this process's cores",
+                runtime=NAME,
+            )
+        return session
+
+
+class OpenVinoSession:
+    """A network in OpenVINO, bound to the arrays of its caller without copies.
+
+    Made by `OpenVino.open`; belongs to the thread that opened it.
+    """
+
+    def __init__(self, compiled: openvino.CompiledModel) -> None:
+        self._compiled: Any = compiled
+        self._thread = threading.get_ident()
+        self._signature = Signature(
+            tuple(_tensor(port) for port in compiled.inputs),
+            tuple(_tensor(port) for port in compiled.outputs),
+            runtime=NAME,
+        )
+        self._bindings = Bindings(self._bind, most=8)  # a request holds scratch memory of its own
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What `run` reads, in graph order; OpenVINO leaves out what no node reads."""
+        return self._signature.inputs
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """What `run` writes, in graph order."""
+        return self._signature.outputs
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Compute one frame; see `evener.runtime.session.Session.run`.
+
+        Raises:
+            RuntimeFailedError: wrong arrays or thread, a closed session, or a failing operator.
+        """
+        if self._compiled is None or threading.get_ident() != self._thread:
+            state = "is closed" if self._compiled is None else "was opened in another thread"
+            raise RuntimeFailedError(
+                f"this {NAME} session {state}; open one and run it in one thread", runtime=NAME
+            )
+        pointers = self._signature.pointers(inputs, outputs)
+        request = self._bindings.get(pointers, inputs, outputs)
+        _translated("failed in the network", request.infer)
+        self._signature.pass_on(inputs, outputs)
+
+    def close(self) -> None:
+        """Give back its threads and memory; a second call does nothing."""
+        self._bindings.clear()
+        self._compiled = None
+
+    def _bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> openvino.InferRequest:
+        request = self._compiled.create_infer_request()
+        for index, array in enumerate(inputs):
+            request.set_input_tensor(index, openvino.Tensor(_writeable(array), shared_memory=True))
+        for index, (tensor, array) in enumerate(zip(self.outputs, outputs, strict=True)):
+            # Binding an output that is itself an input would put its array in the input's place.
+            if not self._signature.passes(tensor):
+                request.set_output_tensor(index, openvino.Tensor(array, shared_memory=True))
+        return request
+
+
+def _check_cores(cores: tuple[int, ...]) -> None:
+    pinning.check_cores(cores)
+    if len(cores) != 1 and set(cores) != pinning.PROCESS_CORES:
+        raise RuntimeFailedError(
+            f"{NAME} cannot be kept on cores {pinning.show_cores(cores)}: it runs on one chosen "
+            f"core or on all of this process's, {pinning.show_cores(pinning.PROCESS_CORES)}; "
+            "choose those, or another runtime",
+            runtime=NAME,
+        )
+
+
+def _compiled(model: bytes, *, threads: int) -> openvino.CompiledModel:
+    settings = {
+        "INFERENCE_NUM_THREADS": threads,
+        "NUM_STREAMS": 1,
+        "ENABLE_HYPER_THREADING": False,
+        "ENABLE_CPU_PINNING": False,
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+
+    def compiled() -> openvino.CompiledModel:
+        core = openvino.Core()
+        return core.compile_model(core.read_model(model), "CPU", settings)
+
+    return _translated("cannot open the network", compiled)
+
+
+def _tensor(port: openvino.ConstOutput) -> Tensor:
+    name = port.any_name
+    if port.partial_shape.is_dynamic:
+        raise RuntimeFailedError(
+            f"'{name}' has the shape {port.partial_shape}, which is not fixed; give the network "
+            "static shapes before it is opened",
+            runtime=NAME,
+        )
+    dtype = _translated(
+        f"cannot exchange '{name}' as an array", lambda: np.dtype(port.element_type.to_dtype())
+    )
+    if dtype.kind not in "fiub":
+        raise RuntimeFailedError(
+            f"'{name}' is {port.element_type}, which {NAME} cannot exchange as an array; use "
+            "another runtime for this network",
+            runtime=NAME,
+        )
+    return Tensor(name=name, shape=tuple(port.shape), dtype=dtype.name)
+
+
+def _writeable(array: Array) -> Array:
+    """See an array's memory as writeable: OpenVINO shares no other, though it only reads inputs."""
+    if array.flags.writeable:
+        return array
+    memory = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
+    return np.ndarray(array.shape, array.dtype, buffer=memory)
+
+
+def _translated(what: str, act: Callable[[], ResultT]) -> ResultT:
+    try:
+        return act()
+    except Exception as error:  # OpenVINO raises RuntimeError, and others from its bindings
+        raise RuntimeFailedError(f"{NAME} {what}: {error}", runtime=NAME) from error

@@ -1,0 +1,104 @@
+"""Tiny ONNX networks whose answers differ from frame to frame, for contract suites and tests."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from evener.runtime.session import Array
+
+WIDTH = 8
+
+
+def dense(*, layers: int = 1, seed: int = 0, width: int = WIDTH) -> bytes:
+    """Make a row of dense layers with tanh: `x` [2, width] to `y` [2, width].
+
+    The tensor after layer i is called `h{i}`, the last one `y`.
+    """
+    names = ["x", *(f"h{index}" for index in range(1, layers)), "y"]
+    return dense_between(names, first=0, last=layers - 1, seed=seed, width=width)
+
+
+def dense_between(
+    names: Sequence[str], *, first: int, last: int, seed: int = 0, width: int = WIDTH
+) -> bytes:
+    """Make layers `first` to `last` of the network that `dense` makes, by the same weights.
+
+    Args:
+        names: name of the tensor before each layer, and of the last output.
+        first: index of the first layer.
+        last: index of the last layer, included.
+        seed: what the weights are drawn from.
+        width: features.
+    """
+    nodes: list[NodeProto] = []
+    weights: dict[str, Array] = {}
+    for layer in range(first, last + 1):
+        rng = np.random.default_rng((seed, layer))
+        weights[f"w{layer}"] = rng.normal(size=(width, width)).astype(np.float32) / width**0.5
+        nodes += [
+            helper.make_node("MatMul", [names[layer], f"w{layer}"], [f"m{layer}"]),
+            helper.make_node("Tanh", [f"m{layer}"], [names[layer + 1]]),
+        ]
+    return network(
+        nodes,
+        inputs=[floats(names[first], 2, width)],
+        outputs=[floats(names[last + 1], 2, width)],
+        weights=weights,
+    )
+
+
+def branching() -> bytes:
+    """Make a network of two inputs and three outputs of different shapes and types.
+
+    `a` and `b` [2, 3] give `sum` [2, 3], `larger` [2, 3] (bool) and `total` [2].
+    """
+    return network(
+        [
+            helper.make_node("Add", ["a", "b"], ["sum"]),
+            helper.make_node("Greater", ["a", "b"], ["larger"]),
+            helper.make_node("ReduceMax", ["sum"], ["total"], axes=[1], keepdims=0),
+        ],
+        inputs=[floats("a", 2, 3), floats("b", 2, 3)],
+        outputs=[
+            floats("sum", 2, 3),
+            helper.make_tensor_value_info("larger", TensorProto.BOOL, [2, 3]),
+            floats("total", 2),
+        ],
+    )
+
+
+def passing() -> bytes:
+    """Make a network that hands its input on: `x` [2, 3] to `y` = relu(x) and `x` itself."""
+    return network(
+        [helper.make_node("Relu", ["x"], ["y"])],
+        inputs=[floats("x", 2, 3)],
+        outputs=[floats("y", 2, 3), floats("x", 2, 3)],
+    )
+
+
+def network(
+    nodes: Sequence[NodeProto],
+    *,
+    inputs: Sequence[ValueInfoProto],
+    outputs: Sequence[ValueInfoProto],
+    weights: dict[str, Array] | None = None,
+) -> bytes:
+    """Make a serialised ONNX model of some nodes."""
+    constants = [numpy_helper.from_array(value, name) for name, value in (weights or {}).items()]
+    graph = helper.make_graph(list(nodes), "tiny", list(inputs), list(outputs), constants)
+    model: ModelProto = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
+    return bytes(model.SerializeToString())
+
+
+def floats(name: str, *shape: int | str) -> ValueInfoProto:
+    """Describe a float tensor; a text among the sizes leaves that one open."""
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
+
+
+def frames(count: int, *, seed: int = 0, shape: tuple[int, ...] = (2, WIDTH)) -> list[tuple[Array]]:
+    """Draw frames of one float tensor, no two alike."""
+    rng = np.random.default_rng(seed)
+    return [(rng.normal(size=shape).astype(np.float32),) for _ in range(count)]

@@ -1,0 +1,47 @@
+"""Trying every chain of stages."""
+
+from collections.abc import Callable
+
+import pytest
+
+from evener.artifacts.profile import Profile
+from evener.errors import InfeasibleError
+from evener.plan.exhaustive import every_chain, front
+from evener.plan.problem import make_problem
+
+ProfileOf = Callable[..., Profile]
+
+
+def test_all_chains_of_two_blocks_on_two_cores(profile_of: ProfileOf) -> None:
+    problem = make_problem(profile_of(2, {"cpu0": 2}, {}))
+
+    found = {
+        tuple(
+            (step.first_block, step.last_block, problem.core_sets[index].cores, lanes)
+            for step in steps
+            for index, lanes in step.team.lanes
+        )
+        for steps in every_chain(problem)
+    }
+
+    assert found == {
+        ((0, 1, 1, 1),),  # one core
+        ((0, 1, 2, 1),),  # both together
+        ((0, 1, 1, 2),),  # two copies
+        ((0, 0, 1, 1), (1, 1, 1, 1)),  # two stages
+    }
+
+
+def test_the_front_of_a_case_done_by_hand(profile_of: ProfileOf) -> None:
+    times = {
+        ("cpu0", 1): lambda first, last: 2.0 * (last - first + 1),
+        ("cpu0", 2): lambda first, last: 1.5 * (last - first + 1),
+    }
+    problem = make_problem(profile_of(2, {"cpu0": 2}, times))
+
+    assert [(each.credits, each.period_s) for each in front(problem)] == [(1, 3.0), (2, 2.0)]
+
+
+def test_blocks_without_times_are_refused(profile_of: ProfileOf) -> None:
+    with pytest.raises(InfeasibleError, match=r"blocks \[0, 1\] of 2 have no time"):
+        front(make_problem(profile_of(2, {"cpu0": 2}, {})))

@@ -1,0 +1,112 @@
+"""Networks in ONNX Runtime, on chosen cores."""
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from evener.artifacts.processors import Processor
+from evener.errors import RuntimeFailedError
+from evener.runtime import pinning
+from evener.runtime.onnxruntime import OnnxRuntime, _options
+from evener.runtime.session import Runtime
+from evener.testing import tiny
+from evener.testing.session_contract import CORE, SessionContract
+
+
+class TestOnnxRuntime(SessionContract):
+    @pytest.fixture
+    def runtime(self) -> Runtime:
+        return OnnxRuntime()
+
+
+def test_it_runs_on_cpus_only() -> None:
+    runtime = OnnxRuntime()
+
+    assert runtime.supports(Processor(name="cpu0", kind="cpu"))
+    assert not runtime.supports(Processor(name="gpu0", kind="gpu"))
+
+
+def test_a_caller_that_is_not_pinned_is_told_to_pin_itself() -> None:
+    if len(pinning.PROCESS_CORES) < 2:
+        pytest.skip("on one core every thread is pinned")
+
+    with pytest.raises(RuntimeFailedError, match=r"inside evener.runtime.pinning.pinned"):
+        OnnxRuntime().open(tiny.dense(), cores=(CORE,))
+
+
+def test_no_core_is_refused() -> None:
+    with pytest.raises(RuntimeFailedError, match="at least one core"):
+        OnnxRuntime().open(tiny.dense(), cores=())
+
+
+def test_a_thread_that_is_not_where_it_should_be_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pinning, "await_confirmed", lambda *_: frozenset({CORE}))
+    cores = tuple(sorted(pinning.PROCESS_CORES))
+    if len(cores) < 2:
+        pytest.skip("needs two cores")
+
+    with (
+        pinning.pinned(cores),
+        pytest.raises(RuntimeFailedError, match=f"the kernel confirms only {CORE};"),
+    ):
+        OnnxRuntime().open(tiny.dense(), cores=cores)
+
+
+def test_threads_are_pinned_one_a_core_and_counted_from_one() -> None:
+    options = _options((2, 5, 7), "all")
+
+    assert options.intra_op_num_threads == 3
+    assert options.inter_op_num_threads == 1
+    assert options.get_session_config_entry("session.intra_op_thread_affinities") == "6;8"
+    assert options.get_session_config_entry("session.force_spinning_stop") == "1"
+
+
+def test_a_single_core_never_spins() -> None:
+    entry = _options((2,), "all").get_session_config_entry("session.intra_op.allow_spinning")
+
+    assert entry == "0"
+
+
+def test_a_session_runs_in_the_thread_that_opened_it() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def opened() -> object:
+        with pinning.pinned((CORE,)):
+            return OnnxRuntime().open(tiny.dense(), cores=(CORE,))
+
+    with ThreadPoolExecutor(1) as other:
+        session = other.submit(opened).result()
+
+    with pytest.raises(RuntimeFailedError, match="opened in another thread"):
+        session.run([], [])  # type: ignore[attr-defined]
+
+
+def test_a_failing_operator_is_reported_with_its_reason() -> None:
+    model = tiny.network(
+        [helper.make_node("NonZero", ["x"], ["y"])],
+        inputs=[tiny.floats("x", 2, 3)],
+        outputs=[helper.make_tensor_value_info("y", 7, [2, 3])],
+    )
+    with pinning.pinned((CORE,)):
+        session = OnnxRuntime().open(model, cores=(CORE,))
+        (x,) = tiny.frames(1, shape=(2, 3))[0]
+        x[0, 0] = 0
+
+        with pytest.raises(RuntimeFailedError, match=r"failed in the network.*NonZero"):
+            session.run([x], [np.empty((2, 3), np.int64)])
+
+
+def test_a_network_that_answers_with_no_tensor_is_refused() -> None:
+    model = tiny.network(
+        [helper.make_node("SequenceConstruct", ["x"], ["y"])],
+        inputs=[tiny.floats("x", 2)],
+        outputs=[helper.make_tensor_sequence_value_info("y", 1, [2])],
+    )
+
+    with (
+        pinning.pinned((CORE,)),
+        pytest.raises(RuntimeFailedError, match=r"'y' is a seq.*plain tensors"),
+    ):
+        OnnxRuntime().open(model, cores=(CORE,))
