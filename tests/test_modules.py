@@ -68,7 +68,10 @@ def test_every_field_of_a_record_is_explained(module: Path) -> None:
     assert not unexplained
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
+# The contract suites of `testing` are tests themselves.
+@pytest.mark.parametrize(
+    "module", [one for one in MODULES if one.parent.name != "testing"], ids=name_of
+)
 def test_nothing_is_asserted_on_what_users_give(module: Path) -> None:
     # `python -O` drops assert statements.
     tree = ast.parse(module.read_text())

@@ -11,7 +11,7 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 
 Evener = Callable[..., tuple[int, str, str]]
-GOLDEN = {
+GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
     "processors": {"processors": ("name", "kind", "cores", "runtimes", "capacity")},
     "profile": {"kind": (), "schema": (), "made_from": (), "content": (), "sha256": (), "made": ()},
     "plan": {

@@ -21,14 +21,14 @@ def kinds_in_the_package() -> set[str]:
         importlib.import_module(f"evener.artifacts.{one.name}")
         for one in pkgutil.iter_modules(evener.artifacts.__path__)
     ]
-    return {
-        value.kind
+    own = [
+        value
         for module in modules
         for value in vars(module).values()
-        if isinstance(value, type)
-        and value.__module__ == module.__name__
-        and isinstance(getattr(value, "kind", None), str)
-    }
+        if isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    kinds = [getattr(value, "kind", None) for value in own]
+    return {kind for kind in kinds if isinstance(kind, str)}
 
 
 def test_every_kind_of_artifact_is_tried_here(artifacts: tuple[Artifact, ...]) -> None:

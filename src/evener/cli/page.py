@@ -19,12 +19,12 @@ WIDTH: Final = 80
 
 def page() -> str:
     """Return the page: the help of `evener` and of each verb."""
-    context = click.Context(cli, info_name="evener", terminal_width=WIDTH)
+    context = cli.make_context("evener", [], resilient_parsing=True, terminal_width=WIDTH)
     parts = [HEAD, _section("evener", cli.get_help(context))]
     for name in VERBS:
         verb = cli.get_command(context, name)
         if verb is not None:
-            inner = click.Context(verb, info_name=name, parent=context)
+            inner = verb.make_context(name, [], parent=context, resilient_parsing=True)
             parts.append(_section(f"evener {name}", verb.get_help(inner)))
     return "\n".join(parts)
 
