@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import NodeProto, TensorProto, helper
 
 from evener.artifacts.files import save
 from evener.artifacts.plan import Plan
@@ -24,7 +24,7 @@ def open_shape() -> bytes:
     return serialised(helper.make_node("Relu", ["x"], ["y"]), ["batch", 4])
 
 
-def serialised(node: object, shape: list[int | str], domain: str = "") -> bytes:
+def serialised(node: NodeProto, shape: list[int | str], domain: str = "") -> bytes:
     graph = helper.make_graph(
         [node],
         "g",
