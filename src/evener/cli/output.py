@@ -24,7 +24,7 @@ def print_for_people(*parts: "RenderableType") -> None:
     """Print tables and lines, in colour where stdout is a terminal."""
     console = _console(stderr=False)
     for part in parts:
-        console.print(part)
+        console.print(part, soft_wrap=isinstance(part, str))  # a path is never broken
 
 
 def note(message: str) -> None:
@@ -76,4 +76,5 @@ def _console(*, stderr: bool) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else _WIDTH_OF_FILES)
+    width = None if stream.isatty() else _WIDTH_OF_FILES
+    return Console(file=stream, highlight=False, markup=False, width=width)
