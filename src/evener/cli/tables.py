@@ -114,16 +114,16 @@ def _(plan: Plan) -> RenderableType:
         for index, stage in enumerate(plan.stages)
         for first, lane in zip((True, *[False] * len(stage.lanes)), stage.lanes, strict=False)
     ]
+    bound = "" if plan.bound_rate_hz is None else f" (bound: {show(plan.bound_rate_hz, 'rate')})"
     return Group(
         table(
-            f"{plan.what} of {plan.network} for {plan.objective}, found by {plan.method} among "
-            f"{plan.configurations:,} ({plan.space} space, {_count(plan.cut_points, 'cut point')})",
+            f"{plan.what} of {plan.network} for {plan.objective} ({plan.method}); {plan.space} "
+            f"space: {plan.configurations:,} plans over {_count(plan.cut_points, 'cut point')}",
             (">stage", ">blocks", "processor", "cores", "runtime", ">per frame", ">busy"),
             rows,
         ),
-        f"predicted: {show(plan.rate_hz, 'rate')} (no plan is above "
-        f"{show(plan.bound_rate_hz, 'rate')}), latency {show(plan.latency_s, 'time')} with "
-        f"{plan.credits} frames in flight",
+        f"predicted: {show(plan.rate_hz, 'rate')}{bound}, latency "
+        f"{show(plan.latency_s, 'time')} with {_count(plan.credits, 'frame')} in flight",
     )
 
 
