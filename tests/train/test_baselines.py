@@ -7,8 +7,8 @@ from sklearn.ensemble import RandomForestClassifier
 from evener.data.dataset import Dataset
 from evener.errors import EvenerError
 from evener.train import baselines
-from evener.train.answers import answers
-from evener.train.baselines import TREES, TrainedBaseline, train_baselines
+from evener.train.baselines import TREES, TrainedBaseline, fit_baselines, train_baselines
+from evener.train.verify import answers
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,10 @@ def test_the_same_seed_gives_the_same_files(
     again = train_baselines(rings, seed=0)
 
     assert [one.content for one in again] == [one.content for one in trained.values()]
+
+
+def test_a_card_needs_only_the_records(rings: Dataset, trained: dict[str, TrainedBaseline]) -> None:
+    assert fit_baselines(rings, seed=0) == tuple(one.record for one in trained.values())
 
 
 def test_a_file_that_answers_otherwise_is_found_out(

@@ -11,10 +11,10 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset
 from evener.errors import EvenerError
-from evener.train.answers import answers
-from evener.train.export import export_onnx, verify_export
+from evener.train.export import export_onnx
 from evener.train.fit import Trained, train_network
 from evener.train.model import predict
+from evener.train.verify import answers, verify_export
 
 TWO_LAYERS = Architecture(hidden=(8, 4), activation="gelu")
 
@@ -73,7 +73,7 @@ def test_it_says_nothing_while_it_works(
 def test_the_error_of_the_file_is_measured_on_the_test_rows(rings: Dataset) -> None:
     trained = trained_on(rings)
 
-    error = verify_export(trained, exported(rings), rings)
+    error = verify_export(exported(rings), trained, rings)
 
     features, _ = rings.rows("test")
     difference = answers(exported(rings), features, 2) - predict(trained.model, features)
@@ -89,4 +89,4 @@ def test_a_file_of_other_weights_is_found_out(rings: Dataset) -> None:
         match=r"file of mlp 8-4 gelu answers otherwise .* by 0\.\d+ in row \d+ of 60, more than "
         r"1e-05\. Update torch",
     ):
-        verify_export(other, exported(rings), rings)
+        verify_export(exported(rings), other, rings)

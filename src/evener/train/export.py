@@ -8,15 +8,11 @@ from typing import Final
 
 import torch
 
-from evener.data.dataset import Dataset
-from evener.train.answers import largest_error
 from evener.train.clean import INPUT, OUTPUT, clean_bytes
 from evener.train.fit import Trained
 from evener.train.loop import one_thread
-from evener.train.model import predict
 
 OPSET: Final = 20  # the first with Gelu as one operator
-TOLERANCE: Final = 1e-5  # of a probability, between the file and the trainer
 
 
 def export_onnx(trained: Trained) -> bytes:
@@ -41,21 +37,6 @@ def export_onnx(trained: Trained) -> bytes:
     if program is None:  # only in its older way of exporting
         raise RuntimeError("torch.onnx.export(dynamo=True) returned no program")
     return clean_bytes(program.model)
-
-
-def verify_export(trained: Trained, content: bytes, dataset: Dataset) -> float:
-    """Return the largest difference between the file's and the trainer's answers on the test rows.
-
-    Raises:
-        EvenerError: it is above `TOLERANCE`.
-        RuntimeFailedError: the runtime cannot run the file.
-    """
-    features, _ = dataset.rows("test")
-    with one_thread():
-        expected = predict(trained.model, features)
-    return largest_error(
-        str(trained.architecture), content, features, expected, tolerance=TOLERANCE
-    )
 
 
 @contextmanager

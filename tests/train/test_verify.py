@@ -6,8 +6,8 @@ from onnx import helper
 from onnx_ir import from_proto
 
 from evener.errors import EvenerError
-from evener.train.answers import answers, largest_error
 from evener.train.clean import clean_bytes
+from evener.train.verify import answers, largest_error
 
 X = np.array([[0.0, 1.0], [2.0, -1.0]], np.float32)
 

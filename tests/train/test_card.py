@@ -8,7 +8,7 @@ from evener.artifacts.card import Baseline, Card
 from evener.artifacts.files import load, save
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset
-from evener.train.describe import make_card
+from evener.train.card import make_card
 from evener.train.fit import train_network
 
 
@@ -16,7 +16,7 @@ def test_it_says_what_the_network_is_and_how_it_was_made(rings: Dataset, tmp_pat
     trained = train_network(Architecture(hidden=(4,)), rings, TrainSection(epochs=2, seed=7))
     baseline = Baseline(name="linear", validation=0.5, test={"accuracy": 0.5}, size_bytes=9)
 
-    card = make_card(trained, b"onnx", rings, export_error=1e-7, baselines=[baseline])
+    card = make_card(trained, rings, b"onnx", export_error=1e-7, baselines=[baseline])
 
     assert card.network_sha256 == hashlib.sha256(b"onnx").hexdigest()
     assert card.network_bytes == 4

@@ -10,8 +10,8 @@ from evener.train.fit import Trained
 
 def make_card(
     trained: Trained,
-    content: bytes,
     dataset: Dataset,
+    content: bytes,
     *,
     export_error: float,
     baselines: Sequence[Baseline],
@@ -20,8 +20,8 @@ def make_card(
 
     Args:
         trained: the network.
-        content: its ONNX file.
         dataset: what it learned from.
+        content: its ONNX file.
         export_error: what `verify_export` found.
         baselines: simple models trained on the same split.
     """

@@ -1,14 +1,43 @@
 """Run a written classifier over rows, by the runtime that will run it later, and compare."""
 
+from typing import Final
+
 import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 from onnx import load_from_string
 
+from evener.data.dataset import Dataset
 from evener.errors import EvenerError
 from evener.runtime.onnxruntime import OnnxRuntime
 from evener.runtime.pinning import PROCESS_CORES, pinned
 from evener.runtime.session import empty
+from evener.train.fit import Trained
+from evener.train.loop import one_thread
+from evener.train.model import predict
+
+TOLERANCE: Final = 1e-5
+"""Largest difference allowed between a probability of the file and of the trainer."""
+
+
+def verify_export(content: bytes, trained: Trained, dataset: Dataset) -> float:
+    """Return the largest difference between the file's and the trainer's answers on the test rows.
+
+    Args:
+        content: what `export_onnx` wrote.
+        trained: what it wrote it from.
+        dataset: whose test split is answered.
+
+    Raises:
+        EvenerError: it is above `TOLERANCE`.
+        RuntimeFailedError: the runtime cannot run the file.
+    """
+    features, _ = dataset.rows("test")
+    with one_thread():
+        expected = predict(trained.model, features)
+    return largest_error(
+        str(trained.architecture), content, features, expected, tolerance=TOLERANCE
+    )
 
 
 def answers(content: bytes, features: NDArray[np.float32], classes: int) -> NDArray[np.float32]:
