@@ -1,6 +1,6 @@
 """How each artifact looks to a person: a title, a table and a line of figures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 
 from rich import box
@@ -12,6 +12,7 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Card
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
+from evener.artifacts.front import Front, Scored
 from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
@@ -24,7 +25,7 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     """Lay out rows below a title; a column whose name starts with ">" is set to the right."""
     made = Table(box=box.SIMPLE_HEAD)
     for column in columns:
-        made.add_column(column.lstrip(">"), justify="right" if column[0] == ">" else "left")
+        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
     for row in rows:
         made.add_row(*row)
     return Group(Text(title, style="bold"), made)
@@ -233,8 +234,39 @@ def _(card: Card) -> RenderableType:
 
 
 @lay_out.register
+def _(scored: Scored) -> RenderableType:
+    return _candidates("an architecture and its score", (scored,), marks={})
+
+
+@lay_out.register
+def _(front: Front) -> RenderableType:
+    marks = dict.fromkeys(front.front, "front") | {front.chosen: "chosen"}
+    return _candidates(
+        f"{_count(len(front.scored), 'architecture')}; none is both better and cheaper than those "
+        "of the front",
+        front.scored,
+        marks,
+    )
+
+
+@lay_out.register
 def _(architecture: Architecture) -> RenderableType:
     return f"architecture {architecture.id}: {architecture}"
+
+
+def _candidates(title: str, scored: Sequence[Scored], marks: Mapping[str, str]) -> Group:
+    rows = [
+        (
+            one.architecture.id,
+            str(one.architecture),
+            "-" if one.score.quality is None else f"{one.score.quality:.4f}",
+            f"{one.score.macs:,}",
+            f"{one.score.weights:,}",
+            one.score.message or marks.get(one.architecture.id, ""),
+        )
+        for one in scored
+    ]
+    return table(title, ("id", "architecture", ">validation", ">MACs", ">weights", ""), rows)
 
 
 def runtimes(lane: Lane) -> str:
