@@ -13,16 +13,17 @@ from onnx_ir.passes.common import ClearMetadataAndDocStringPass, RemoveUnusedNod
 
 INPUT: Final = "features"
 OUTPUT: Final = "probabilities"
+BATCH: Final = "batch"
 
 
 def clean_bytes(model: ir.Model) -> bytes:
     """Return the bytes of a model of one input and one output, named and checked.
 
-    Nodes and the tensors between them are named after their operator and place. The model is
-    changed.
+    Nodes and the tensors between them are named after their operator and place; the rows of input
+    and output are the symbolic dimension "batch". The model is changed.
 
     Args:
-        model: its first input are the features; its output named "probabilities" is kept.
+        model: its first input is the features; its output named "probabilities" is kept.
 
     Returns:
         One ONNX file with its weights inside; the same for the same mathematics on any machine.
@@ -35,12 +36,15 @@ def clean_bytes(model: ir.Model) -> bytes:
     model.metadata_props.clear()
     graph.name = "network"
     graph.inputs[0].name = INPUT
+    for value in (graph.inputs[0], graph.outputs[0]):
+        if value.shape is not None:
+            value.shape = ir.Shape((BATCH, *value.shape[1:]))
     for place, node in enumerate(graph):
         node.name = f"{node.op_type}_{place}"
         for output in node.outputs:
             output.metadata_props.clear()
-            if output is not graph.outputs[0]:
-                output.name = f"{node.name}_out{output.index()}" if output.uses() else ""
+            if output.name and output is not graph.outputs[0]:
+                output.name = f"{node.name}_out{output.index()}"
     for value in (*graph.inputs, *graph.initializers.values()):
         value.metadata_props.clear()
     proto = ir.to_proto(model)
