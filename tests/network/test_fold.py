@@ -33,6 +33,20 @@ def test_a_chain_of_constants_becomes_one_constant_of_its_value() -> None:
     assert np.allclose(constant.numpy(), 2 * np.sqrt([3, 6]))
 
 
+def test_an_input_that_is_left_out_is_left_out() -> None:
+    model = model_of(
+        "(float[1] x) => (float[1] y)"
+        "<float[4] w = {1,2,3,4}, int64[1] a = {0}, int64[1] b = {4}, int64[1] s = {3}>"
+        "{ c = Slice(w, a, b, , s) y = Add(x, c) }"
+    )
+
+    assert fold_constants(model)
+
+    constant = model.graph.initializers["c"].const_value
+    assert constant is not None
+    assert constant.numpy().tolist() == [1, 4]
+
+
 def test_a_second_pass_finds_nothing() -> None:
     model = model_of("(float[2] x) => (float[2] y) { y = Relu(x) }")
 

@@ -595,6 +595,26 @@ def test_text_inputs_are_refused() -> None:
         network(body("(string[2] x) => (string[2] y) { y = Identity(x) }"))
 
 
+def test_classes_that_are_text_are_refused() -> None:
+    rows, classes = load_digits(return_X_y=True)
+    model = RandomForestClassifier(2, max_depth=2).fit(
+        rows, np.array(["low", "high"])[classes // 5]
+    )
+    content = to_onnx(model, rows[:1].astype(np.float32), options={id(model): {"zipmap": False}})
+
+    with pytest.raises(InvalidNetworkError, match="elements of type STRING.* number the classes"):
+        parse_network(content.SerializeToString(), name="net", shapes={"X": (1, 64)})
+
+
+def test_a_classic_model_behind_an_unknown_shape_is_unknown_too() -> None:
+    with pytest.raises(InvalidNetworkError, match=r"lost at node 'find' \(NonZero\)"):
+        network(
+            '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 1]>'
+            "g (float[4] x) => (float[1,n] y) {"
+            '[find] i = NonZero(x) y = ai.onnx.ml.Normalizer<norm = "MAX">(i) }'
+        )
+
+
 def test_answers_that_are_no_tensors_are_refused() -> None:
     rows, classes = load_digits(return_X_y=True)
     model = RandomForestClassifier(2, max_depth=2).fit(rows, classes)

@@ -102,8 +102,6 @@ def _check_opsets(model: ir.Model) -> None:
 
 def _check_operators(model: ir.Model) -> None:
     for node in ir.traversal.RecursiveGraphIterator(model.graph):
-        if node.domain == _DEFAULT_DOMAIN:
-            node.domain = ""
         domain = node.domain or _DEFAULT_DOMAIN
         version = model.opset_imports.get(node.domain)
         if version is None:

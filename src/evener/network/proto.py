@@ -36,8 +36,12 @@ def model_proto(
     Raises:
         InvalidNetworkError: the constants exceed the 2 GiB that a message can hold.
     """
-    constants = [(value, value.const_value) for value in initialisers]
-    size_bytes = sum(tensor.nbytes for _, tensor in constants if tensor is not None)
+    constants = {
+        value.name or "": value.const_value
+        for value in initialisers
+        if value.const_value is not None
+    }
+    size_bytes = sum(tensor.nbytes for tensor in constants.values())
     if size_bytes > LARGEST_BYTES:
         raise InvalidNetworkError(
             f"'{name}' holds {size_bytes / 1e9:.2f} GB of weights and one ONNX message at most "
@@ -63,16 +67,15 @@ def _fill(
     nodes: Iterable[ir.Node],
     inputs: Sequence[ir.Value],
     outputs: Sequence[ir.Value],
-    constants: Sequence[tuple[ir.Value, ir.TensorProtocol | None]],
+    constants: Mapping[str, ir.TensorProtocol],
 ) -> None:
     for value in inputs:
         ir.serde.serialize_value_into(graph.input.add(), value)
     for value in outputs:
         ir.serde.serialize_value_into(graph.output.add(), value)
-    for value, tensor in constants:
-        if tensor is not None:
-            tensor.name = value.name or ""
-            ir.serde.serialize_tensor_into(graph.initializer.add(), tensor)
+    for name, tensor in constants.items():
+        tensor.name = name
+        ir.serde.serialize_tensor_into(graph.initializer.add(), tensor)
     answered = set(outputs)
     for node in nodes:
         ir.serde.serialize_node_into(graph.node.add(), node)
