@@ -73,3 +73,20 @@ def test_without_a_score_there_is_no_chart(content: ReportContent) -> None:
     failed = msgspec.structs.replace(content.front, scored=content.front.scored[5:])
 
     assert accuracy_against_cost(failed, content.card.baselines) is None
+
+
+def test_costs_are_written_short(content: ReportContent) -> None:
+    only = content.front.scored[3]
+    small = msgspec.structs.replace(only, score=msgspec.structs.replace(only.score, macs=20))
+    large = msgspec.structs.replace(only, score=msgspec.structs.replace(only.score, macs=2**31))
+
+    chart = accuracy_against_cost(msgspec.structs.replace(content.front, scored=(small, large)), ())
+
+    assert chart is not None
+    texts = [one.text for one in chart.iter("text")]
+    assert [one for one in ("10", "1 k", "10 M", "10 G") if one in texts] == [
+        "10",
+        "1 k",
+        "10 M",
+        "10 G",
+    ]
