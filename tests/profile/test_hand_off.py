@@ -9,7 +9,7 @@ import pytest
 from evener.artifacts.processors import Machine, Processor
 from evener.comm.channel import Channel, Slot
 from evener.comm.threads import ThreadChannel
-from evener.errors import ChannelClosedError
+from evener.errors import ChannelClosedError, InputError
 from evener.profile.hand_off import HAND_OFFS, WARM_UP, measure_hand_off
 from evener.runtime.pinning import PROCESS_CORES
 
@@ -75,6 +75,13 @@ def test_the_thread_ends_and_the_caller_may_run_where_it_could_before() -> None:
 
     assert os.sched_getaffinity(0) == before
     assert not [thread for thread in threading.enumerate() if thread.name == "hand-off"]
+
+
+def test_cores_of_another_machine_are_refused() -> None:
+    foreign = max(CORES) + 1
+
+    with pytest.raises(InputError, match=f"core {foreign} is not among the cores"):
+        measure_hand_off(machine((CORES[0], foreign)))
 
 
 @pytest.mark.parametrize("which", [0, 1])

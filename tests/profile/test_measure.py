@@ -10,7 +10,12 @@ from evener.artifacts.profile import HandOff, Profile
 from evener.errors import RuntimeFailedError
 from evener.network.blocks import Blocks
 from evener.network.model import Network
+from evener.plan import make_plan
+from evener.profile.find import find_processors
 from evener.profile.measure import cut_stride, prefixes_and_suffixes, profile_network
+from evener.profile.refine import estimated_segments, measure_segments
+from evener.profile.segments import Progress
+from evener.runtime import get_runtime
 
 FakeRuntime = Any  # see conftest.py
 MakeRuntime = Callable[..., FakeRuntime]
@@ -26,7 +31,12 @@ def measure(
     make_machine: Callable[..., Machine],
     clock: Callable[[], float],
 ) -> Measure:
-    def run(runtimes: dict[str, FakeRuntime], *, budget_s: float = 1e6) -> Profile:
+    def run(
+        runtimes: dict[str, FakeRuntime],
+        *,
+        budget_s: float = 1e6,
+        progress: Progress | None = None,
+    ) -> Profile:
         return profile_network(
             network,
             blocks,
@@ -35,6 +45,7 @@ def measure(
             budget_s=budget_s,
             hand_off=HAND_OFF,
             clock=clock,
+            progress=progress,
         )
 
     return run
@@ -121,6 +132,32 @@ def test_a_network_that_nothing_runs_is_refused_with_the_reason(
         measure({"fake": refusing})
 
     assert caught.value.runtime == "fake"
+
+
+def test_progress_counts_through_to_the_total(measure: Measure, make_runtime: MakeRuntime) -> None:
+    heard: list[tuple[int, int]] = []
+
+    measure({"fake": make_runtime()}, progress=lambda done, total, _: heard.append((done, total)))
+
+    assert heard == [(1, 1), *((done, 11) for done in range(2, 12))]
+
+
+def test_a_real_runtime_on_this_machine_gives_a_profile_that_can_be_planned(
+    network: Network, blocks: Blocks
+) -> None:
+    runtimes = {"onnxruntime": get_runtime("onnxruntime")}
+    machine = find_processors(runtimes=runtimes)
+
+    profile = profile_network(network, blocks, machine, runtimes=runtimes)
+
+    cores = sum(len(processor.core_sets) for processor in machine.processors)
+    assert len(profile.segments) == cores * 6 * 7 // 2
+    assert profile.hand_off.fixed_s > 0
+    plan = make_plan(profile)
+    measured = measure_segments(
+        profile, network, blocks, estimated_segments(profile, plan), runtimes=runtimes
+    )
+    assert estimated_segments(measured, plan) == ()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from evener.comm.channel import Channel
 from evener.comm.threads import ThreadChannel
 from evener.errors import ChannelError
 from evener.profile.timing import Clock
-from evener.runtime.pinning import pinned
+from evener.runtime.pinning import check_cores, pinned
 
 HAND_OFFS: Final = 200
 WARM_UP: Final = 20
@@ -48,17 +48,19 @@ def measure_hand_off(
 
     Raises:
         ChannelError: a thread did not answer.
+        InputError: this process may not use the cores; the machine is another one.
     """
     cores = [core for processor in machine.processors for core in processor.cores]
-    near, far = cores[:1], (cores[1:2] or cores[:1])
+    near, far = tuple(cores[:1]), tuple(cores[1:2] or cores[:1])
+    check_cores(tuple(set(near + far)))
     there, back = make_channel(), make_channel()
     partner = threading.Thread(
-        target=_answer, args=(there, back, tuple(far)), name="hand-off", daemon=True
+        target=_answer, args=(there, back, far), name="hand-off", daemon=True
     )
     partner.start()
     trips_s: list[float] = []
     try:
-        with pinned(tuple(near)):
+        with pinned(near):
             for frame_id in range(WARM_UP + HAND_OFFS // 2):
                 start_s = clock()
                 deadline = time.monotonic() + _PATIENCE_S

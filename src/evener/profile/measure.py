@@ -53,7 +53,7 @@ def profile_network(
         budget_s: about how long it may take, in seconds; the whole network is always timed.
         hand_off: cost of passing a frame on; measured if None.
         clock: seconds that never go back.
-        progress: is called after each timing.
+        progress: is called after each timing; the total grows once the whole network is timed.
 
     Raises:
         InputError: no runtime for any processor.
@@ -62,20 +62,25 @@ def profile_network(
     places = find_places(machine, runtimes)
     count = len(blocks.blocks)
 
-    def measure(segments: Sequence[Segment]) -> Measured:
+    def measure(segments: Sequence[Segment], *, done_before: int) -> Measured:
+        def tell(done: int, total: int, what: str) -> None:
+            if progress is not None:
+                progress(done_before + done, done_before + total, what)
+
         return time_segments(
             [(segment, places) for segment in segments],
             model_of=lambda first, last: segment_model(network, blocks, first, last),
             runtimes=runtimes,
             optimisation=optimisation,
             clock=clock,
-            progress=progress,
+            progress=tell,
         )
 
     start_s = clock()
-    whole = measure([(0, count - 1)])
+    whole = measure([(0, count - 1)], done_before=0)
     stride = cut_stride(count - 1, whole_s=clock() - start_s, budget_s=budget_s)
-    parts = measure(list(prefixes_and_suffixes(count, stride=stride)))
+    sides = list(prefixes_and_suffixes(count, stride=stride))
+    parts = measure(sides, done_before=len(places))
     records: list[SegmentTime] = []
     for place in places:
         times = {**whole.times.get(place, {}), **parts.times.get(place, {})}
