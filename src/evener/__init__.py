@@ -1,3 +1,42 @@
 """Evener: from a dataset or a trained network to a service that uses every processor."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from evener.errors import EvenerError as EvenerError
+from evener.errors import InfeasibleError as InfeasibleError
+from evener.errors import InputError as InputError
+
+if TYPE_CHECKING:
+    from evener.network.model import load_network as load_network
+    from evener.workflow import bench_networks as bench_networks
+    from evener.workflow import build_project as build_project
+    from evener.workflow import find_processors as find_processors
+    from evener.workflow import plan_network as plan_network
+    from evener.workflow import profile_network as profile_network
+    from evener.workflow import run_network as run_network
+
 __version__ = "0.1.0"
+
+# Imported when first asked for, so that `import evener` stays light.
+_HOME: Final = {
+    "bench_networks": "evener.workflow",
+    "build_project": "evener.workflow",
+    "find_processors": "evener.workflow",
+    "load_network": "evener.network.model",
+    "plan_network": "evener.workflow",
+    "profile_network": "evener.workflow",
+    "run_network": "evener.workflow",
+}
+__all__ = [  # noqa: PLE0604 - sorted names, most of them found by __getattr__
+    "EvenerError",
+    "InfeasibleError",
+    "InputError",
+    *_HOME,
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'evener' has no attribute '{name}'")
+    return getattr(import_module(_HOME[name]), name)

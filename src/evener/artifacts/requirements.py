@@ -85,7 +85,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Verdicts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The verdicts on a project's requirements, as one artifact."""
+    """The verdicts on a project's requirements, as one artifact.
+
+    Attributes:
+        verdicts: one per requirement, in the order of the project file.
+    """
 
     kind: ClassVar[str] = "verdicts"
     schema: ClassVar[int] = 1

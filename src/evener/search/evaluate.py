@@ -4,31 +4,10 @@
 """
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
-
-import msgspec
+from typing import Protocol
 
 from evener.artifacts.architecture import Architecture
-
-
-class Score(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an evaluation found about one architecture.
-
-    Attributes:
-        id: the architecture's id.
-        status: "ok", or why there is no quality.
-        quality: on the validation split, more is better; None unless ok.
-        macs: multiply-accumulates per prediction.
-        weights: how many numbers it holds.
-        message: what went wrong, for people; "" if ok.
-    """
-
-    id: str
-    status: Literal["ok", "failed", "diverged", "out_of_budget"] = "ok"
-    quality: float | None = None
-    macs: int = 0
-    weights: int = 0
-    message: str = ""
+from evener.artifacts.score import Score as Score
 
 
 class Evaluate(Protocol):

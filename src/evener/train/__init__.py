@@ -1,4 +1,12 @@
 """Fill an architecture with weights and write it as ONNX.
 
-Reads a dataset, makes a network and its card.
+Reads a dataset, makes a network and its card. The mathematics is `model.py`, the training
+`loop.py`; `fit.py` joins them.
 """
+
+from importlib.util import find_spec
+
+from evener.errors import MissingExtraError
+
+if any(find_spec(name) is None for name in ("torch", "onnxscript", "sklearn", "skl2onnx")):
+    raise MissingExtraError("training", extra="train")

@@ -1,0 +1,54 @@
+# The two commands of a newcomer are `make demo` and `make test`; `make help` names the rest.
+# Everything is installed into .venv, once; a stamp file remembers it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+INSTALLED_BY := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check docs clean
+
+help: ## Name the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/.installed-train ## Build the digits project, then run ResNet-50 over every processor
+	$(BIN)/evener build examples/digits
+	$(BIN)/evener run resnet50 --frames 60
+
+test: check ## Check formatting, types and imports, then run every test
+	$(BIN)/pytest
+
+check: $(VENV)/.installed-all ## Check formatting, types and imports only
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.installed-all ## Write docs/cli.md anew from the help pages
+	$(BIN)/python -m evener.cli.page > docs/cli.md
+
+clean: ## Remove .venv, caches and what the examples built
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf examples/*/.evener examples/*/report.html
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip upgrades nothing that the constraints already hold, so the second install adds to the first.
+$(VENV)/.installed-train: $(VENV)/.made $(INSTALLED_BY)
+	$(PIP) -e '.[train]'
+	@touch $@
+
+$(VENV)/.installed-all: $(VENV)/.made $(INSTALLED_BY)
+	$(PIP) -e '.[all,dev]'
+	@touch $@ $(VENV)/.installed-train
+
+$(VENV)/.made:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make: there is no $(PYTHON); install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: $$($(PYTHON) --version) is too old; name 3.11 or newer: make PYTHON=python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "make: $(PYTHON) has no venv or ensurepip; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@

@@ -1,0 +1,50 @@
+"""`evener build PROJECT`: from a dataset and requirements to a network and its plan."""
+
+from pathlib import Path
+
+import click
+
+from evener.cli import options, output
+from evener.cli.verb import Verb
+
+
+@click.command(
+    cls=Verb,
+    examples=("evener build examples/digits", "evener build examples/digits --json"),
+    what_next="Read the report it names. Use the network: evener run PROJECT/.evener/network.onnx "
+    "--frames 100. Change evener.toml and build again: only what it touches is run again.",
+)
+@click.argument("project", type=click.Path(path_type=Path))
+@options.json_option
+def command(*, project: Path, as_json: bool) -> int:
+    """Build the network of a project.
+
+    The folder PROJECT holds an evener.toml; a network is searched, trained, planned and measured.
+    A step whose inputs did not change is not run again; a build that was stopped, in any way,
+    goes on where it was. The exit code is 1 if a hard requirement is missed.
+    """
+    from evener import workflow
+
+    with output.progress() as report:
+        result = workflow.build_project(project, progress=report)
+    if as_json:
+        output.print_json(
+            {
+                "requirements": result.verdicts,
+                "network": str(result.network),
+                "report": str(result.report),
+                "ran": result.ran,
+                "kept": result.kept,
+            }
+        )
+    else:
+        from evener.artifacts.requirements import Verdicts
+        from evener.cli.tables import lay_out
+
+        output.print_for_people(
+            lay_out(Verdicts(verdicts=result.verdicts)),
+            f"ran: {', '.join(result.ran) or '-'}; kept: {', '.join(result.kept) or '-'}",
+            f"network: {result.network}",
+            f"report: {result.report}",
+        )
+    return 0 if result.holds else 1

@@ -1,0 +1,119 @@
+"""Start the verb that the command line names, and turn whatever happens into an exit code.
+
+0    done
+1    the input is valid, but a limit is missed or cannot be met
+2    the user's input is at fault
+3    Evener is at fault
+130  stopped with Ctrl-C
+141  whoever read the output went away, as in `evener plan NET | head -1`
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final, NoReturn
+
+import click
+
+from evener import __version__
+from evener.cli.verb import HELP, Invocation
+from evener.errors import EvenerError
+
+VERBS: Final = ("init", "build", "processors", "profile", "plan", "run", "bench", "show")
+REPORT_TO: Final = "https://github.com/evener/evener/issues"
+
+
+class Verbs(click.Group):
+    """Finds each verb in the module of its name, imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Name the verbs in the order of the flow."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import a verb; None if there is none of that name."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = import_module(f"evener.cli.{cmd_name}").command
+        return command
+
+
+@click.group(cls=Verbs, context_settings=HELP)
+@click.version_option(__version__, message="evener %(version)s")
+def cli() -> None:
+    """Evolve a network from data, split it over every processor, and run it.
+
+    Start with a dataset: evener init my-digits, then evener build my-digits. Start with a trained
+    network: evener plan model.onnx, then evener run model.onnx --frames 100.
+
+    "evener VERB -h" explains a verb and shows commands to copy.
+    """
+
+
+def main() -> NoReturn:
+    """Run the command line of this process and end it with the exit code."""
+    sys.exit(execute(sys.argv[1:]))
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run one command line.
+
+    Args:
+        arguments: what follows `evener`.
+
+    Returns:
+        The exit code; what went wrong is on stderr by then.
+    """
+    invocation = Invocation()
+    try:
+        with cli.make_context("evener", list(arguments), obj=invocation) as context:
+            code: int | None = cli.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except BrokenPipeError:
+        _forget_stdout()
+        return 141
+    except (KeyboardInterrupt, click.Abort):
+        _say(invocation, "stopped; what was finished is kept, and the next start goes on from it")
+        return 130
+    except Exception as error:  # noqa: BLE001 - the last handler there is: each becomes an exit code
+        if invocation.debug:
+            traceback.print_exc()
+        return _explain(invocation, error)
+    return code or 0
+
+
+def _explain(invocation: Invocation, error: Exception) -> int:
+    match error:
+        case click.exceptions.NoArgsIsHelpError():
+            click.echo(error.format_message(), err=True)
+            return 2
+        case click.ClickException():
+            _say(invocation, f"{_uncapitalised(error.format_message())}; see {invocation.name} -h")
+            return 2
+        case EvenerError():
+            _say(invocation, str(error))
+            return error.exit_code
+        case _:
+            _say(
+                invocation,
+                f"this is a fault of evener: {type(error).__name__}: {error}; run again with "
+                f"--debug for the traceback, and report it at {REPORT_TO}",
+            )
+            return 3
+
+
+def _say(invocation: Invocation, message: str) -> None:
+    click.echo(f"{invocation.name}: {' '.join(message.split())}", err=True)
+
+
+def _uncapitalised(message: str) -> str:
+    return message[:1].lower() + message[1:].rstrip(".")
+
+
+def _forget_stdout() -> None:
+    # Python flushes stdout once more on its way out; that must not raise again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

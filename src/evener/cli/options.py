@@ -1,0 +1,179 @@
+"""Options that several verbs take, and the readers of their values."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from evener import units
+from evener.errors import InputError, InvalidFileError
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+Callback = Callable[[click.Context, click.Parameter, Any], Any]
+
+
+def through(read: Callable[[str], object]) -> Callback:
+    """Make a click callback that reads a value, or each of several, and names the option at fault.
+
+    Args:
+        read: turns text into a value; raises InputError.
+    """
+
+    def callback(ctx: click.Context, param: click.Parameter, value: Any) -> object:  # noqa: ANN401 - click's signature
+        try:
+            if isinstance(value, tuple):
+                return tuple(map(read, value))
+            return None if value is None else read(value)
+        except InputError as error:
+            raise click.BadParameter(str(error), ctx, param) from error
+
+    return callback
+
+
+def read_time(text: str) -> float:
+    """Read a time above 0 into seconds.
+
+    Example:
+        >>> read_time("40 ms")
+        0.04
+    """
+    seconds = units.parse(text, "time")
+    if seconds <= 0:
+        raise InputError(f"'{text}' is not above 0")
+    return seconds
+
+
+def read_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """Read the static shape of an input.
+
+    Example:
+        >>> read_shape("images=1,3,640,640")
+        ('images', (1, 3, 640, 640))
+    """
+    name, _, listed = text.rpartition("=")
+    sizes = tuple(int(size) if size.strip().isdecimal() else 0 for size in listed.split(","))
+    if not name or min(sizes) < 1:
+        raise InputError(f"'{text}' is no shape: write NAME=1,3,224,224 with sizes from 1")
+    return name, sizes
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Read names with commas between them.
+
+    Example:
+        >>> read_names("cpu0, gpu0")
+        ('cpu0', 'gpu0')
+    """
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise InputError(f"'{text}' holds an empty name: write cpu0,cpu1")
+    return names
+
+
+def read_frames(text: str) -> int | Path:
+    """Read how many frames to make up, or the file that holds them.
+
+    Example:
+        >>> read_frames("100"), read_frames("photos.npz")
+        (100, PosixPath('photos.npz'))
+    """
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    if text.endswith(".npz"):
+        return Path(text)
+    raise InputError(f"'{text}' is neither a count from 1 nor an .npz file")
+
+
+def read_target(text: str) -> Path:
+    """Read a file to be written, refused before the work begins if it could not be.
+
+    Raises:
+        InvalidFileError: it is a folder, or it or the nearest folder above it that exists cannot
+            be written.
+    """
+    path = Path(text)
+    if path.is_dir():
+        raise InvalidFileError(f"cannot write {path}: it is a folder; name a file", path=text)
+    there = path if path.exists() else next(up for up in path.absolute().parents if up.exists())
+    if (there != path and not there.is_dir()) or not os.access(there, os.W_OK):
+        raise InvalidFileError(
+            f"cannot write {path}: {there} is no place you may write to; choose another", path=text
+        )
+    return path
+
+
+def granularity_option(command: CommandT) -> CommandT:
+    """Add --granularity."""
+    return click.option(
+        "--granularity",
+        type=click.Choice(["paper", "strict"]),
+        default="paper",
+        show_default=True,
+        help="Where the network may be cut: paper between its main layers, strict wherever "
+        "a single tensor crosses.",
+    )(command)
+
+
+def json_option(command: CommandT) -> CommandT:
+    """Add --json; the verb gets `as_json`."""
+    return click.option(
+        "as_json", "--json", is_flag=True, help="Print one JSON object on stdout, nothing else."
+    )(command)
+
+
+def optimisation_option(command: CommandT) -> CommandT:
+    """Add --optimisation."""
+    return click.option(
+        "--optimisation",
+        type=click.Choice(["extended", "all"]),
+        default="all",
+        show_default=True,
+        help="How far the runtime rewrites the network: extended keeps a split network equal to "
+        "the whole to the bit, all may be faster and rounds differently.",
+    )(command)
+
+
+def processors_option(command: CommandT) -> CommandT:
+    """Add --processors; the verb gets a tuple of names, or None for all."""
+    return click.option(
+        "--processors",
+        metavar="NAMES",
+        callback=through(read_names),
+        help="Use only these, such as cpu0,cpu1.  [default: all]",
+    )(command)
+
+
+def profile_option(command: CommandT) -> CommandT:
+    """Add --profile; the verb gets a path, or None for what was measured here."""
+    return click.option(
+        "--profile",
+        metavar="FILE",
+        callback=through(Path),
+        help="Take the times from this file.  [default: measured on this machine]",
+    )(command)
+
+
+def shape_option(command: CommandT) -> CommandT:
+    """Add --shape, repeatable; the verb gets `shapes`, pairs of name and sizes."""
+    return click.option(
+        "shapes",
+        "--shape",
+        metavar="NAME=SIZES",
+        multiple=True,
+        callback=through(read_shape),
+        help="Static shape of an input that the network leaves open, such as "
+        "images=1,3,640,640; repeatable.",
+    )(command)
+
+
+def stages_option(command: CommandT) -> CommandT:
+    """Add --stages; the verb gets a count, or None for as many as are best."""
+    return click.option(
+        "--stages",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Exactly this many stages.  [default: as many as are best]",
+    )(command)

@@ -1,0 +1,120 @@
+"""`evener plan NET`: cut a network into stages and give each its cores."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from evener.cli import options, output
+from evener.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from evener.artifacts.plan import Plan, Stage
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "evener plan squeezenet",
+        "evener plan resnet50 --stages 2 -o resnet50.plan.json",
+        'evener plan model.onnx --objective latency --max-latency "40 ms" --json',
+    ),
+    what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
+    "evener bench NET.",
+)
+@click.argument("net")
+@options.granularity_option
+@click.option(
+    "--method",
+    type=click.Choice(["dp", "exhaustive"]),
+    default="dp",
+    show_default=True,
+    help="How the best plan is found: by dynamic programming, or by trying every plan.",
+)
+@click.option(
+    "--objective",
+    type=click.Choice(["throughput", "latency"]),
+    default="throughput",
+    show_default=True,
+    help="What the plan is to be best at.",
+)
+@click.option(
+    "--space",
+    type=click.Choice(["paper", "full"]),
+    default="full",
+    show_default=True,
+    help="Which plans are tried: three stages on three processors, or every one the machine "
+    "can run.",
+)
+@click.option(
+    "--max-latency",
+    "max_latency_s",
+    metavar="TIME",
+    callback=options.through(options.read_time),
+    help='Only plans at most this slow, such as "40 ms".',
+)
+@options.stages_option
+@options.profile_option
+@options.processors_option
+@options.shape_option
+@click.option(
+    "-o",
+    "target",
+    metavar="FILE",
+    callback=options.through(options.read_target),
+    help="Write the plan to this file.",
+)
+@options.json_option
+def command(
+    *,
+    net: str,
+    shapes: options.Shapes,
+    target: Path | None,
+    as_json: bool,
+    **choices: Any,  # noqa: ANN401 - the options above, each handed on under its own name
+) -> None:
+    """Split a network over the processors.
+
+    NET is cut into stages, and each gets cores of its own, so that none waits for another.
+    NET is an ONNX file or the name of a built-in network. A network that was never profiled on
+    this machine is measured first.
+    """
+    from evener import workflow
+    from evener.artifacts import files
+
+    with output.progress() as report:
+        plan = workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
+    if target is not None:
+        files.save(target, plan, made_from={"network": plan.network_sha256})
+        output.note(f"wrote {target}")
+    if as_json:
+        output.print_json(plan_for_programs(plan))
+        return
+    from evener.cli.tables import lay_out
+
+    output.print_for_people(lay_out(plan))
+
+
+def plan_for_programs(plan: "Plan") -> dict[str, Any]:
+    """Put a plan into the keys that programs may rely on."""
+    content: dict[str, Any] = msgspec.to_builtins(plan)
+    return content | {"stages": [_stage(stage) for stage in plan.stages]}
+
+
+def _stage(stage: "Stage") -> dict[str, Any]:
+    # A stage's processor, cores, runtime and precision are those of its first lane.
+    lane = stage.lanes[0]
+    content: dict[str, Any] = msgspec.to_builtins(stage)
+    return content | {
+        "processor": lane.processor,
+        "cores": lane.cores,
+        "runtime": _joined(part.runtime for part in lane.parts),
+        "precision": _joined(part.precision for part in lane.parts),
+        "replicas": len(stage.lanes),
+    }
+
+
+def _joined(names: Iterable[str]) -> str:
+    return "+".join(dict.fromkeys(names))

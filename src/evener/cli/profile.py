@@ -1,0 +1,77 @@
+"""`evener profile NET`: measure every segment of a network on every processor."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from evener.cli import options, output
+from evener.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from evener.artifacts.profile import Granularity
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "evener profile squeezenet",
+        "evener profile model.onnx --shape images=1,3,640,640 -o model.profile.json",
+    ),
+    what_next="Plan with it: evener plan NET finds what was kept, and evener plan NET --profile "
+    "FILE takes a file, also one from another machine.",
+)
+@click.argument("net")
+@options.granularity_option
+@options.processors_option
+@options.shape_option
+@click.option(
+    "-o",
+    "target",
+    metavar="FILE",
+    callback=options.through(options.read_target),
+    help="Write the profile to this file too.",
+)
+@click.option("--fresh", is_flag=True, help="Measure again, whatever was kept.")
+@options.json_option
+def command(
+    *,
+    net: str,
+    granularity: "Granularity",
+    processors: tuple[str, ...] | None,
+    shapes: options.Shapes,
+    target: Path | None,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    """Time a network on each processor.
+
+    Every segment of NET is timed, or interpolated between those that were.
+    NET is an ONNX file or the name of a built-in network. What was measured is kept for this
+    user and used again by plan, run and bench.
+    """
+    from evener import workflow
+    from evener.artifacts import files
+
+    with output.progress() as report:
+        kept = workflow.profile_network(
+            net,
+            granularity=granularity,
+            processors=processors,
+            shapes=dict(shapes),
+            fresh=fresh,
+            progress=report,
+        )
+    if target is not None:
+        files.save(target, kept.value, made_from=kept.made_from, took_s=kept.made.took_s)
+        output.note(f"wrote {target}")
+    if as_json:
+        content = msgspec.to_builtins(kept)
+        profile = content.pop("value")
+        kind = {"kind": kept.value.kind, "schema": kept.value.schema}
+        output.print_json(kind | content | {"content": profile})
+        return
+    from evener.cli.tables import lay_out
+
+    output.print_for_people(lay_out(kept.value))

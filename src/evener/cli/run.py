@@ -1,0 +1,79 @@
+"""`evener run NET`: answer frames with a plan."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from evener.cli import options, output
+from evener.cli.verb import Verb
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "evener run squeezenet --frames 100",
+        "evener run resnet50 --frames 60 --stages 2 --json",
+        "evener run model.onnx --plan model.plan.json --frames photos.npz --out answers.npz",
+    ),
+    what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
+)
+@click.argument("net")
+@click.option(
+    "--frames",
+    metavar="N|FILE.npz",
+    callback=options.through(options.read_frames),
+    required=True,
+    help="How many random frames, or an npz file with one array per input whose first axis "
+    "counts the frames.",
+)
+@click.option(
+    "--plan",
+    metavar="FILE",
+    callback=options.through(Path),
+    help="Run the plan in this file.  [default: the best one]",
+)
+@options.stages_option
+@options.profile_option
+@click.option(
+    "--out",
+    metavar="FILE.npz",
+    callback=options.through(options.read_target),
+    help="Write the answers to this npz file: one array per output, first axis as the frames.",
+)
+@options.optimisation_option
+@click.option(
+    "--credits",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many frames may be in flight.  [default: as planned]",
+)
+@options.processors_option
+@options.shape_option
+@options.json_option
+def command(
+    *,
+    net: str,
+    shapes: options.Shapes,
+    as_json: bool,
+    **choices: Any,  # noqa: ANN401 - the options above, each handed on under its own name
+) -> int:
+    """Answer frames with a split network.
+
+    NET is an ONNX file or the name of a built-in network. The answers are compared with the
+    unsplit network's; if they differ, the exit code is 1.
+    """
+    from evener import workflow
+
+    with output.progress() as report:
+        result = workflow.run_network(net, shapes=dict(shapes), progress=report, **choices)
+    if choices["out"] is not None:
+        output.note(f"wrote {choices['out']}")
+    if as_json:
+        output.print_json(msgspec.to_builtins(result.trace))
+    else:
+        from evener.cli.tables import lay_out
+
+        output.print_for_people(lay_out(result.plan), lay_out(result.trace))
+    return 1 if result.trace.equal is False else 0

@@ -1,0 +1,268 @@
+"""How each artifact looks to a person: a title, a table and a line of figures."""
+
+from collections.abc import Iterable, Sequence
+from functools import singledispatch
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.card import Card
+from evener.artifacts.comparison import Comparison
+from evener.artifacts.dataset import DatasetFacts
+from evener.artifacts.plan import Lane, Plan
+from evener.artifacts.processors import Machine
+from evener.artifacts.profile import Profile, SegmentTime
+from evener.artifacts.requirements import METRICS, Verdict, Verdicts
+from evener.artifacts.trace import Trace
+from evener.units import show
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """Lay out rows; a column whose name starts with ">" is set to the right."""
+    made = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+    for column in columns:
+        made.add_column(column.lstrip(">"), justify="right" if column[0] == ">" else "left")
+    for row in rows:
+        made.add_row(*map(escape, row))
+    return made
+
+
+@singledispatch
+def lay_out(value: object) -> RenderableType:
+    """Lay out an artifact for people."""
+    raise TypeError(f"{type(value).__name__} has no layout; register one in evener.cli.tables")
+
+
+@lay_out.register
+def _(machine: Machine) -> RenderableType:
+    rows = [
+        (
+            one.name,
+            one.kind,
+            _cores(one.cores),
+            ", ".join(one.runtimes),
+            f"{one.capacity:.2f}",
+            "-" if one.max_hz is None else f"{one.max_hz / 1e9:.2f} GHz",
+            show(one.cache_bytes, "size"),
+            one.model or "-",
+        )
+        for one in machine.processors
+    ]
+    versions = ", ".join(f"{name} {version}" for name, version in machine.runtimes.items())
+    return Group(
+        table(
+            f"processors of {machine.host}, {machine.system}",
+            ("name", "kind", "cores", "runtimes", ">capacity", ">clock", ">cache", "model"),
+            rows,
+        ),
+        escape(f"runtimes: {versions or 'none'}"),
+    )
+
+
+@lay_out.register
+def _(profile: Profile) -> RenderableType:
+    singles: dict[tuple[int, str, int], SegmentTime] = {}
+    for one in profile.segments:
+        if one.first_block == one.last_block:
+            key = (one.first_block, one.processor, one.cores)
+            singles[key] = min(singles.get(key, one), one, key=lambda each: each.median_s)
+    columns = sorted({(processor, cores) for _, processor, cores in singles})
+    rows = []
+    for index, block in enumerate(profile.blocks):
+        times = [_median(singles.get((index, *column))) for column in columns]
+        rows.append(
+            (
+                str(index),
+                block.name,
+                f"{block.macs / 1e6:.1f} M",
+                show(block.weights_bytes, "size"),
+                show(sum(tensor.size_bytes for tensor in block.outputs), "size"),
+                *(show(time_s, "time") for time_s in times),
+            )
+        )
+    timed = sum(not one.interpolated for one in profile.segments)
+    return Group(
+        table(
+            f"{profile.network} in {len(profile.blocks)} blocks on {profile.machine.host}",
+            (
+                *(">block", "first node", ">MACs", ">weights", ">hands on"),
+                *(f">{processor} x{cores}" for processor, cores in columns),
+            ),
+            rows,
+        ),
+        f"{timed} segment times measured, {len(profile.segments) - timed} interpolated; "
+        f"a hand-off takes {show(profile.hand_off.fixed_s, 'time')}",
+    )
+
+
+@lay_out.register
+def _(plan: Plan) -> RenderableType:
+    rows = [
+        (
+            str(index) if first else "",
+            _blocks(stage.first_block, stage.last_block) if first else "",
+            lane.processor,
+            _cores(lane.cores),
+            runtimes(lane),
+            show(lane.time_s, "time"),
+            f"{stage.period_s * plan.rate_hz:.0%}",
+        )
+        for index, stage in enumerate(plan.stages)
+        for first, lane in zip((True, *[False] * len(stage.lanes)), stage.lanes, strict=False)
+    ]
+    return Group(
+        table(
+            f"{plan.what} of {plan.network} for {plan.objective}, found by {plan.method} among "
+            f"{plan.configurations:,} ({plan.space} space, {plan.cut_points} cut points)",
+            (">stage", ">blocks", "processor", "cores", "runtime", ">per frame", ">busy"),
+            rows,
+        ),
+        f"predicted: {show(plan.rate_hz, 'rate')} (no plan is above "
+        f"{show(plan.bound_rate_hz, 'rate')}), latency {show(plan.latency_s, 'time')} with "
+        f"{plan.credits} frames in flight",
+    )
+
+
+@lay_out.register
+def _(trace: Trace) -> RenderableType:
+    rows = [
+        (
+            str(one.stage),
+            one.processor,
+            _cores(one.cores),
+            str(one.frames),
+            show(one.median_s, "time"),
+            show(one.planned_s, "time"),
+            f"{one.busy:.0%}",
+        )
+        for one in trace.stages
+    ]
+    return Group(
+        table(
+            f"{trace.frames} frames in {show(trace.elapsed_s, 'time')}",
+            (">stage", "processor", "cores", ">frames", ">per frame", ">planned", ">busy"),
+            rows,
+        ),
+        f"{show(trace.rate_hz, 'rate')}, latency {show(trace.latency_p50_s, 'time')} (median), "
+        f"{show(trace.latency_p99_s, 'time')} (p99), {trace.dropped} dropped",
+        _equality(trace),
+    )
+
+
+@lay_out.register
+def _(comparison: Comparison) -> RenderableType:
+    rows = [
+        (
+            row.network,
+            row.kind,
+            row.name,
+            show(row.rate_hz, "rate"),
+            f"{show(row.rate_low_hz, 'rate')} - {show(row.rate_high_hz, 'rate')}",
+            show(row.latency_p50_s, "time"),
+            show(row.latency_p99_s, "time"),
+        )
+        for row in comparison.rows
+    ]
+    ratios = [
+        escape(
+            f"{one.network}: the plan reaches {one.median:.3f} of the best other, {one.over} "
+            f"({one.low:.3f} - {one.high:.3f})"
+        )
+        for one in comparison.ratios
+    ]
+    return Group(
+        table(
+            f"frames by the wall clock, median of {comparison.rounds} rounds and their quartiles",
+            ("network", "kind", "stages", ">rate", ">quartiles", ">p50", ">p99"),
+            rows,
+        ),
+        *ratios,
+        f"over all networks (geometric mean): {comparison.ratio_best:.3f}",
+    )
+
+
+@lay_out.register
+def _(dataset: DatasetFacts) -> RenderableType:
+    split = ", ".join(f"{rows} {name}" for name, rows in dataset.rows.items())
+    return escape(
+        f"dataset {dataset.name}: {dataset.features} features, rows: {split}; classes: "
+        f"{', '.join(dataset.classes)}"
+    )
+
+
+@lay_out.register
+def _(verdicts: Verdicts) -> RenderableType:
+    return table(
+        "requirements",
+        ("requirement", ">limit", ">measured", "verdict"),
+        [
+            (
+                one.name,
+                f"{one.relation} {show(one.limit, METRICS[one.name].dimension)}",
+                show(one.value, METRICS[one.name].dimension),
+                _verdict(one),
+            )
+            for one in verdicts.verdicts
+        ],
+    )
+
+
+@lay_out.register
+def _(card: Card) -> RenderableType:
+    metrics = sorted(card.test)
+    network = (str(card.architecture), show(card.network_bytes, "size"))
+    baselines = [
+        (one.name, show(one.size_bytes, "size"), *(f"{one.test[name]:.4f}" for name in metrics))
+        for one in card.baselines
+    ]
+    rows = [(*network, *(f"{card.test[name]:.4f}" for name in metrics)), *baselines]
+    split = ", ".join(f"{rows} {name}" for name, rows in card.rows.items())
+    return Group(
+        table(
+            f"network of {card.weights:,} weights, trained in {card.epochs} epochs",
+            ("model", ">size", *(f">{name} (test)" for name in metrics)),
+            rows,
+        ),
+        f"rows: {split}; classes: {escape(', '.join(card.classes))}; seed {card.seed}",
+        f"the ONNX file differs from the trained network by at most {card.export_error:.1e}",
+    )
+
+
+@lay_out.register
+def _(architecture: Architecture) -> RenderableType:
+    return escape(f"architecture {architecture.id}: {architecture}")
+
+
+def runtimes(lane: Lane) -> str:
+    """Name the runtimes of a lane, each once, in the order of its parts."""
+    return "+".join(dict.fromkeys(part.runtime for part in lane.parts))
+
+
+def _median(one: SegmentTime | None) -> float | None:
+    return None if one is None else one.median_s
+
+
+def _blocks(first: int, last: int) -> str:
+    return f"{first}-{last}" if last > first else str(first)
+
+
+def _cores(cores: Sequence[int]) -> str:
+    return ",".join(map(str, cores)) or "-"
+
+
+def _equality(trace: Trace) -> str:
+    if trace.equal is None:
+        return "the answers were not compared with the unsplit network's"
+    error = "" if trace.max_error is None else f" (largest difference {trace.max_error:.1e})"
+    verb = "equal" if trace.equal else "DIFFER from"
+    return f"the answers {verb} the unsplit network's{error}"
+
+
+def _verdict(one: Verdict) -> str:
+    if one.holds:
+        return "holds"
+    missed = "not measured" if one.value is None else "missed"
+    return missed if one.hard else f"{missed} (a wish)"

@@ -1,0 +1,82 @@
+"""What every verb shares: the layout of its help, and what the last error handler must know."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import click
+
+HELP: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@dataclass(slots=True)
+class Invocation:
+    """One start of the command line, as far as it is known while it runs.
+
+    Attributes:
+        verb: the verb that was called, "" before it is known.
+        debug: whether errors show their traceback.
+    """
+
+    verb: str = ""
+    debug: bool = False
+
+    @property
+    def name(self) -> str:
+        """What was called, such as "evener plan"."""
+        return f"evener {self.verb}".strip()
+
+
+class Verb(click.Command):
+    """A verb whose help ends with commands to copy and with what comes next.
+
+    Args:
+        examples: whole command lines; tests parse each.
+        what_next: one or two sentences.
+    """
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - click's own parameters, handed on
+        examples: Sequence[str],
+        what_next: str,
+        **kwargs: Any,  # noqa: ANN401 - as above
+    ) -> None:
+        kwargs["context_settings"] = HELP | kwargs.get("context_settings", {})
+        super().__init__(*args, **kwargs)
+        self.examples = tuple(examples)
+        self.what_next = what_next
+        self.params.append(
+            click.Option(
+                ["--debug"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_note_debug,
+                help="Show the traceback of an error.",
+            )
+        )
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 - click's own parameters, handed on
+    ) -> click.Context:
+        """Note which verb it is, then parse."""
+        if parent is not None:
+            parent.ensure_object(Invocation).verb = info_name or ""
+        return super().make_context(info_name, args, parent, **extra)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """Write the examples, then what comes next."""
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+        with formatter.section("What next"):
+            formatter.write_text(self.what_next)
+
+
+def _note_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    ctx.ensure_object(Invocation).debug |= value

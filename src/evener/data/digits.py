@@ -1,0 +1,27 @@
+"""The built-in set: 1,797 handwritten digits of 8 x 8 pixels, as scikit-learn ships it."""
+
+import numpy as np
+
+from evener.data.table import Table
+from evener.errors import MissingExtraError
+
+
+def read_digits() -> Table:
+    """Return the digits; each pixel is a number from 0 to 16.
+
+    Raises:
+        MissingExtraError: scikit-learn is not installed.
+    """
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        raise MissingExtraError("the dataset 'digits'", extra="train") from error
+    pixels, labels = load_digits(return_X_y=True)
+    return Table(
+        features=np.asarray(pixels, np.float32),
+        feature_names=tuple(f"pixel_{row}_{column}" for row in range(8) for column in range(8)),
+        target=tuple(map(str, labels.tolist())),
+        target_name="label",
+        where="digits",
+        row_name=lambda row: f"row {row}",
+    )

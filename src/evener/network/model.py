@@ -1,0 +1,249 @@
+"""A network: an ONNX model, checked and in normal form, with static shapes."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import onnx
+import onnx_ir as ir
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped] # ships no types
+
+from evener.artifacts.tensor import Tensor
+from evener.errors import InvalidFileError, InvalidNetworkError
+from evener.network import light
+from evener.network.graph import as_tensor, between, static_shape
+from evener.network.normalise import normalise, tidy
+from evener.network.shapes import settle_shapes, without_weights
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """An ONNX model in normal form: every name unique, every constant apart, nodes in order.
+
+    Attributes:
+        name: what people call it.
+        sha256: hash of the source's bytes, its weights in other files, and the given shapes; for
+            a file with neither, the plain hash of the file.
+        inputs: what it reads, in graph order.
+        outputs: what it answers, in graph order.
+        model: the graph; only read it.
+    """
+
+    name: str
+    sha256: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    model: ir.Model
+
+    def value(self, name: str) -> ir.Value:
+        """Return the value of a name.
+
+        Raises:
+            InvalidNetworkError: the network has no value of that name.
+        """
+        values = ir.convenience.create_value_mapping(self.model.graph, include_subgraphs=False)
+        if name not in values:
+            raise InvalidNetworkError(
+                f"'{self.name}' has no tensor '{name}'; give one of those its cuts list"
+            )
+        return values[name]
+
+    def shape_of(self, name: str) -> tuple[int, ...]:
+        """Return the static shape of the value of a name.
+
+        Raises:
+            InvalidNetworkError: there is no such value, or its shape depends on the data.
+        """
+        value = self.value(name)
+        shape = static_shape(value)
+        if shape is None:
+            producer = value.producer()
+            raise InvalidNetworkError(
+                f"the shape of '{name}' in '{self.name}' depends on the data",
+                node=(producer.name or "") if producer else "",
+            )
+        return shape
+
+
+def load_network(
+    source: str | Path, *, shapes: Mapping[str, tuple[int, ...]] | None = None, seed: int = 0
+) -> Network:
+    """Read a network from a file, or make one of those that come with the package onnx.
+
+    Args:
+        source: path of an ONNX file, or a name in `evener.network.light.FILES`.
+        shapes: shape by name of input, for inputs that leave a dimension open.
+        seed: what the weights of a light network are drawn from; a file has its own.
+
+    Raises:
+        InvalidFileError: there is no such file, or it is no ONNX file.
+        InvalidNetworkError: the network cannot be planned or run as it is.
+
+    Example:
+        >>> load_network("squeezenet").inputs
+        (Tensor(name='data_0', shape=(1, 3, 224, 224), dtype='float32'),)
+    """
+    if source in light.FILES:
+        name = str(source)
+        content = light.light_file(name).read_bytes()
+        model = _decode(content, name)
+        light.fill_weights(model, seed)
+        return _network(model, name, [content, f"seed {seed}".encode()], shapes or {})
+    path = Path(source)
+    content = _read(path)
+    model = _decode(content, str(path))
+    ir.external_data.set_base_dir(model.graph, path.parent)
+    return _network(model, path.stem, [content, *_external(model, path)], shapes or {})
+
+
+def parse_network(
+    content: bytes, *, name: str, shapes: Mapping[str, tuple[int, ...]] | None = None
+) -> Network:
+    """Read a network from the bytes of an ONNX file.
+
+    Args:
+        content: the bytes.
+        name: what to call it.
+        shapes: shape by name of input, for inputs that leave a dimension open.
+
+    Raises:
+        InvalidFileError: the bytes are no ONNX file, or keep weights in other files.
+        InvalidNetworkError: the network cannot be planned or run as it is.
+    """
+    model = _decode(content, name)
+    for tensor in _tensors(model):
+        if isinstance(tensor, ir.ExternalTensor):
+            raise InvalidFileError(
+                f"'{name}' keeps the weight '{tensor.name}' in the file '{tensor.location}' beside "
+                "it; give the path of the network instead of its bytes",
+                path=str(tensor.location),
+            )
+    return _network(model, name, [content], shapes or {})
+
+
+def _network(
+    model: ir.Model, name: str, sources: Iterable[bytes], shapes: Mapping[str, tuple[int, ...]]
+) -> Network:
+    try:
+        normalise(model)
+        settle_shapes(model, shapes)
+        tidy(model)
+        _check_whole(model)
+        inputs = tuple(_handed_over(model.graph, value, "input") for value in model.graph.inputs)
+        outputs = tuple(_handed_over(model.graph, value, "output") for value in model.graph.outputs)
+    except InvalidNetworkError as error:
+        raise InvalidNetworkError(f"{name}: {error}", node=error.node) from error
+    sha256 = hashlib.sha256()
+    for source in sources:
+        sha256.update(source)
+    if shapes:
+        sha256.update(json.dumps({key: list(shapes[key]) for key in sorted(shapes)}).encode())
+    return Network(name, sha256.hexdigest(), inputs, outputs, model)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        near = get_close_matches(path.name, light.FILES, n=1)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        raise InvalidFileError(
+            f"there is no file {path}, and no network of that name is built in; {hint}built in: "
+            f"{', '.join(light.FILES)}",
+            path=str(path),
+        ) from error
+    except OSError as error:
+        raise InvalidFileError(
+            f"cannot read {path}: {error.strerror or error}; give an ONNX file", path=str(path)
+        ) from error
+    return content
+
+
+def _decode(content: bytes, where: str) -> ir.Model:
+    if not content:
+        raise InvalidFileError(f"{where} is empty; export or copy it again", path=where)
+    try:
+        proto = onnx.ModelProto.FromString(content)
+    except DecodeError as error:
+        raise InvalidFileError(
+            f"{where} is no ONNX file or is cut short ({len(content)} bytes); export or copy it "
+            "again",
+            path=where,
+        ) from error
+    if not proto.ir_version or not proto.graph.output:
+        raise InvalidFileError(
+            f"{where} holds no network that answers anything ({len(content)} bytes): it is no ONNX "
+            "file, is cut short, or its graph has no outputs; export it again",
+            path=where,
+        )
+    if proto.graph.sparse_initializer:
+        raise InvalidNetworkError(
+            f"{where}: the weight '{proto.graph.sparse_initializer[0].values.name}' is sparse, "
+            "which is not supported; export dense weights"
+        )
+    try:
+        return ir.serde.deserialize_model(proto)
+    except (ValueError, TypeError, KeyError, NotImplementedError, ir.serde.SerdeError) as error:
+        cause = error.__cause__ or error
+        raise InvalidNetworkError(f"{where}: the graph is invalid: {cause}") from error
+
+
+def _tensors(model: ir.Model) -> Iterator[ir.TensorProtocol]:
+    for graph in model.graphs():
+        for value in graph.initializers.values():
+            if value.const_value is not None:
+                yield value.const_value
+
+
+def _external(model: ir.Model, path: Path) -> list[bytes]:
+    """Load the weights that stand in other files, and return their bytes."""
+    outside = [tensor for tensor in _tensors(model) if isinstance(tensor, ir.ExternalTensor)]
+    for tensor in outside:
+        try:
+            tensor.numpy()
+        except (OSError, ValueError) as error:
+            raise InvalidFileError(
+                f"{path} keeps the weight '{tensor.name}' in the file '{tensor.location}' beside "
+                f"it, which cannot be read: {error}; copy both files together",
+                path=str(tensor.location),
+            ) from error
+    ir.external_data.load_to_model(model)
+    return [tensor.tobytes() for tensor in outside]
+
+
+def _check_whole(model: ir.Model) -> None:
+    try:
+        onnx.checker.check_model(without_weights(model))
+    except onnx.checker.ValidationError as error:
+        raise InvalidNetworkError(
+            f"the network breaks the rules of ONNX: {' '.join(str(error).split())}; export it again"
+        ) from error
+
+
+def _handed_over(graph: ir.Graph, value: ir.Value, what: str) -> Tensor:
+    tensor = as_tensor(value)
+    if tensor is not None:
+        return tensor
+    if not isinstance(value.type, ir.TensorType):
+        raise InvalidNetworkError(
+            f"the {what} '{value.name}' is a {value.type or 'value of unknown type'}, and only "
+            "tensors are handed over; export a classifier with zipmap=False"
+        )
+    if static_shape(value) is not None:
+        raise InvalidNetworkError(
+            f"the {what} '{value.name}' has elements of type {value.dtype}, and only numbers of 8 "
+            "to 64 bits are handed over; cast it, or number the classes, and export it again"
+        )
+    node = next(
+        node
+        for node in between(graph, (), [value])
+        if any(static_shape(one) is None for one in node.outputs if one.name)
+    )
+    raise InvalidNetworkError(
+        f"the shape of the {what} '{value.name}' depends on the data: it is lost at node "
+        f"'{node.name}' ({node.op_type}); end the network before that node",
+        node=node.name or "",
+    )

@@ -1,0 +1,61 @@
+"""Write blocks of a network as an ONNX model of their own."""
+
+from evener.errors import InputError
+from evener.network.blocks import Blocks
+from evener.network.graph import between, initialisers
+from evener.network.model import Network
+from evener.network.proto import model_proto
+
+
+def segment_model(network: Network, blocks: Blocks, first: int, last: int) -> bytes:
+    """Write blocks `first` to `last` as a serialised ONNX model with static shapes.
+
+    Tensors keep their names. Its inputs are those of the first block and its outputs those of the
+    last, in their order. Constants that other blocks read too are copied. The same blocks give the
+    same bytes.
+
+    Args:
+        network: what was cut.
+        blocks: how it was cut.
+        first: index of the first block, from 0.
+        last: index of the last block, included.
+
+    Raises:
+        InputError: there are no such blocks.
+        InvalidNetworkError: the segment exceeds the 2 GiB that an ONNX message can hold.
+    """
+    count = len(blocks.blocks)
+    if not 0 <= first <= last < count:
+        raise InputError(
+            f"'{network.name}' has blocks 0 to {count - 1}, and {first} to {last} are asked for"
+        )
+    inputs = [network.value(tensor.name) for tensor in blocks.blocks[first].inputs]
+    outputs = [network.value(tensor.name) for tensor in blocks.blocks[last].outputs]
+    nodes = between(network.model.graph, set(inputs), outputs)
+    content: bytes = model_proto(
+        nodes,
+        inputs=inputs,
+        outputs=outputs,
+        initialisers=initialisers(nodes),
+        opsets=network.model.opset_imports,
+        name=f"{network.name}-{first}-{last}",
+    ).SerializeToString()
+    return content
+
+
+def whole_model(network: Network) -> bytes:
+    """Write the whole network as a serialised ONNX model with static shapes.
+
+    Raises:
+        InvalidNetworkError: it exceeds the 2 GiB that an ONNX message can hold.
+    """
+    graph = network.model.graph
+    content: bytes = model_proto(
+        graph,
+        inputs=graph.inputs,
+        outputs=graph.outputs,
+        initialisers=initialisers(graph),
+        opsets=network.model.opset_imports,
+        name=network.name,
+    ).SerializeToString()
+    return content

@@ -1,0 +1,84 @@
+"""Train one architecture on a dataset and say how good it is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.project import TrainSection
+from evener.data.dataset import Dataset, SplitName
+from evener.train.loop import OnEpoch, one_thread, train
+from evener.train.metrics import quality
+from evener.train.model import Classifier, predict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """A network with its weights, before it is a file.
+
+    Attributes:
+        architecture: its shape.
+        model: the torch module; not to be trained on.
+        weights: how many numbers training set.
+        section: how it was trained.
+        validation: quality on the validation split, by metric.
+        test: quality on the test split, by metric.
+    """
+
+    architecture: Architecture
+    model: Classifier
+    weights: int
+    section: TrainSection
+    validation: dict[str, float]
+    test: dict[str, float]
+
+
+def train_network(
+    architecture: Architecture,
+    dataset: Dataset,
+    section: TrainSection,
+    *,
+    on_epoch: OnEpoch | None = None,
+) -> Trained:
+    """Train an architecture on the training split.
+
+    It takes seconds, so it keeps no checkpoints: killed and started again with the same inputs,
+    it ends in the same weights to the bit (on one kind of machine and version of torch).
+
+    Args:
+        architecture: an mlp or a linear model.
+        dataset: what it learns from; the test split is only looked at for the final figure.
+        section: epochs, batch, learning rate and seed.
+        on_epoch: called after each pass with its number, from 1, and the mean loss.
+
+    Raises:
+        InputError: the architecture is no network.
+        DivergedError: the learning rate was too high.
+    """
+    features, labels = dataset.rows("train")
+    model = Classifier(architecture, features, len(dataset.classes), seed=section.seed)
+    train(
+        model,
+        features,
+        labels,
+        epochs=section.epochs,
+        batch=section.batch,
+        learning_rate=section.learning_rate,
+        seed=section.seed,
+        on_epoch=on_epoch,
+    )
+    return Trained(
+        architecture=architecture,
+        model=model.eval(),
+        weights=architecture.weights(features.shape[1], len(dataset.classes)),
+        section=section,
+        validation=_quality(model, dataset, "validation"),
+        test=_quality(model, dataset, "test"),
+    )
+
+
+def _quality(model: Classifier, dataset: Dataset, part: SplitName) -> dict[str, float]:
+    features, labels = dataset.rows(part)
+    with one_thread():
+        answers = predict(model, features).argmax(axis=1).astype(np.int64)
+    return quality(labels, answers, len(dataset.classes))

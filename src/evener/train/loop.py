@@ -1,0 +1,95 @@
+"""Train a classifier on rows in memory, the same way every time.
+
+AdamW (Loshchilov and Hutter, 2019) under a one-cycle learning rate (Smith and Topin, 2018);
+label smoothing (Szegedy et al., 2016) and noise on the inputs (Bishop, 1995) keep a network from
+growing sure of few rows.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import cross_entropy
+
+from evener.errors import DivergedError
+from evener.train.model import Classifier
+
+LABEL_SMOOTHING: Final = 0.1
+INPUT_NOISE: Final = 0.3  # in standard deviations of each feature
+WEIGHT_DECAY: Final = 0.01
+
+OnEpoch = Callable[[int, float], None]
+"""Called after each pass with its number, from 1, and the mean loss of its steps."""
+
+
+def train(
+    model: Classifier,
+    x_BF: NDArray[np.float32],
+    labels_B: NDArray[np.int64],
+    *,
+    epochs: int,
+    batch: int,
+    learning_rate: float,
+    seed: int,
+    on_epoch: OnEpoch | None = None,
+) -> None:
+    """Change a model's weights until it answers the labels.
+
+    One thread computes, since the order of additions, and so the last bits, would depend on how
+    many there are; networks of this size are no faster on more.
+
+    Args:
+        model: changed in place.
+        x_BF: features.
+        labels_B: classes.
+        epochs: passes over the rows.
+        batch: rows per step; the last step of a pass takes what is left.
+        learning_rate: at its peak.
+        seed: what the order of the rows and the noise are drawn from.
+        on_epoch: called after each pass; what it raises ends the training.
+
+    Raises:
+        DivergedError: the loss is no number any more.
+    """
+    x, labels = torch.tensor(x_BF), torch.tensor(labels_B)
+    generator = torch.Generator().manual_seed(seed)
+    optimiser = torch.optim.AdamW(model.parameters(), weight_decay=WEIGHT_DECAY)
+    steps = -(-len(x) // batch)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, learning_rate, total_steps=steps * epochs
+    )
+    with one_thread():
+        for epoch in range(1, epochs + 1):
+            total = torch.zeros(())
+            for rows in torch.split(torch.randperm(len(x), generator=generator), batch):
+                noise = torch.randn(x[rows].shape, generator=generator) * INPUT_NOISE
+                logits = model.logits(x[rows] + noise / model.scale)
+                loss = cross_entropy(logits, labels[rows], label_smoothing=LABEL_SMOOTHING)
+                optimiser.zero_grad()
+                torch.autograd.backward(loss)
+                optimiser.step()
+                schedule.step()
+                total += loss.detach()
+            mean_loss = float(total) / steps
+            if not np.isfinite(mean_loss):
+                raise DivergedError(
+                    f"training diverged in epoch {epoch} of {epochs}: the loss is {mean_loss}. "
+                    f"Lower train.learning_rate, which is {learning_rate:g}.",
+                    epoch=epoch,
+                )
+            if on_epoch is not None:
+                on_epoch(epoch, mean_loss)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute with one thread, and give it back those it had."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

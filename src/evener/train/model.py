@@ -1,0 +1,93 @@
+"""An architecture as a torch module: raw features in, class probabilities out.
+
+Shapes in names: B rows of a batch, F features, C classes.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from evener.artifacts.architecture import Architecture
+from evener.errors import InputError
+
+_ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "gelu": nn.GELU,
+    "sigmoid": nn.Sigmoid,
+}
+
+
+class Classifier(nn.Module):
+    """A multilayer perceptron with the standardisation of its features inside.
+
+    Standardisation is part of the network, so that whoever runs it needs no other code, and what
+    is measured is all of it.
+    """
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(
+        self, architecture: Architecture, x_BF: NDArray[np.float32], classes: int, *, seed: int
+    ) -> None:
+        super().__init__()
+        mean_F, scale_F = standardisation(x_BF)
+        self.register_buffer("mean", torch.from_numpy(mean_F))
+        self.register_buffer("scale", torch.from_numpy(scale_F))
+        self.layers = _layers(architecture, x_BF.shape[1], classes, seed)
+
+    def logits(self, x_BF: Tensor) -> Tensor:
+        """Return the logarithms (B, C) of the probabilities, but for a constant in each row."""
+        y_BC: Tensor = self.layers((x_BF - self.mean) * self.scale)
+        return y_BC
+
+    def forward(self, x_BF: Tensor) -> Tensor:
+        """Return the probabilities (B, C) of the classes."""
+        return torch.softmax(self.logits(x_BF), dim=-1)
+
+
+def standardisation(x_BF: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the mean (F,) and one over the standard deviation (F,); 1 for a constant feature.
+
+    Example:
+        >>> mean_F, scale_F = standardisation(np.array([[0.0, 7.0], [4.0, 7.0]], np.float32))
+        >>> mean_F.tolist(), scale_F.tolist()
+        ([2.0, 7.0], [0.5, 1.0])
+    """
+    exact_BF = x_BF.astype(np.float64)
+    deviation_F = exact_BF.std(axis=0)
+    constant_F = np.ptp(exact_BF, axis=0) == 0
+    scale_F = 1 / np.where(constant_F, 1.0, deviation_F)
+    return exact_BF.mean(axis=0).astype(np.float32), scale_F.astype(np.float32)
+
+
+def predict(model: Classifier, x_BF: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the probabilities (B, C) of some rows."""
+    with torch.no_grad():
+        p_BC: NDArray[np.float32] = model(torch.tensor(x_BF)).numpy()
+    return p_BC
+
+
+def _layers(architecture: Architecture, features: int, classes: int, seed: int) -> nn.Sequential:
+    if architecture.family == "forest":
+        raise InputError(
+            f"{architecture} is no network; it is trained as a baseline. Give a family 'mlp' or "
+            "'linear'."
+        )
+    generator = torch.Generator().manual_seed(seed)
+    widths = architecture.widths(features, classes)
+    layers: list[nn.Module] = []
+    for one, next_ in pairwise(widths):
+        if layers:
+            layers.append(_ACTIVATIONS[architecture.activation]())
+        # Made without values first, so that no global random state is read or moved.
+        layer = nn.Linear(one, next_, device="meta").to_empty(device="cpu")
+        bound = one**-0.5
+        nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+        nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
+        layers.append(layer)
+    return nn.Sequential(*layers)

@@ -1,0 +1,99 @@
+"""Run a written classifier over rows, by the runtime that will run it later, and compare."""
+
+from typing import Final
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+from onnx import load_from_string
+
+from evener.data.dataset import Dataset
+from evener.errors import EvenerError
+from evener.runtime.onnxruntime import OnnxRuntime
+from evener.runtime.pinning import PROCESS_CORES, pinned
+from evener.runtime.session import empty
+from evener.train.fit import Trained
+from evener.train.loop import one_thread
+from evener.train.model import predict
+
+TOLERANCE: Final = 1e-5
+"""Largest difference allowed between a probability of the file and of the trainer."""
+
+
+def verify_export(content: bytes, trained: Trained, dataset: Dataset) -> float:
+    """Return the largest difference between the file's and the trainer's answers on the test rows.
+
+    Args:
+        content: what `export_onnx` wrote.
+        trained: what it wrote it from.
+        dataset: whose test split is answered.
+
+    Raises:
+        EvenerError: it is above `TOLERANCE`.
+        RuntimeFailedError: the runtime cannot run the file.
+    """
+    features, _ = dataset.rows("test")
+    with one_thread():
+        expected = predict(trained.model, features)
+    return largest_error(
+        str(trained.architecture), content, features, expected, tolerance=TOLERANCE
+    )
+
+
+def answers(content: bytes, features: NDArray[np.float32], classes: int) -> NDArray[np.float32]:
+    """Return the probabilities (rows, classes) that an ONNX file of `clean_bytes` gives.
+
+    Args:
+        content: the file.
+        features: (rows, F), one batch.
+        classes: how many outputs it has.
+
+    Raises:
+        RuntimeFailedError: the runtime cannot run it.
+    """
+    model = ir.from_proto(load_from_string(content))
+    model.graph.inputs[0].shape = ir.Shape(features.shape)
+    model.graph.outputs[0].shape = ir.Shape((len(features), classes))
+    fixed = ir.to_proto(model).SerializeToString()
+    core = (min(PROCESS_CORES),)
+    with pinned(core):
+        session = OnnxRuntime().open(fixed, cores=core)
+        try:
+            output = empty(session.outputs[0])
+            session.run((np.ascontiguousarray(features),), (output,))
+        finally:
+            session.close()
+    return output
+
+
+def largest_error(
+    what: str,
+    content: bytes,
+    features: NDArray[np.float32],
+    expected: NDArray[np.floating],
+    *,
+    tolerance: float,
+) -> float:
+    """Return the largest difference between a file's probabilities and its trainer's.
+
+    Args:
+        what: name of the model, for the error.
+        content: the ONNX file.
+        features: (rows, F).
+        expected: (rows, classes), what the trainer answers.
+        tolerance: the largest difference allowed.
+
+    Raises:
+        EvenerError: the difference is larger.
+    """
+    found = answers(content, features, expected.shape[1])
+    difference = np.abs(found - expected)
+    error = float(difference.max())
+    if not error <= tolerance:  # also where it is no number
+        row = int(np.argmax(difference.max(axis=1)))
+        raise EvenerError(
+            f"the ONNX file of {what} answers otherwise than its trainer: they differ by "
+            f"{error:.3g} in row {row} of {len(features)}, more than {tolerance:g}. Update torch, "
+            "skl2onnx and onnxruntime, and report it with the dataset if it stays."
+        )
+    return error

@@ -1,0 +1,268 @@
+"""A small value of every artifact that the command line shows, and a way to call it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from evener import workflow
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.card import Baseline, Card
+from evener.artifacts.comparison import Comparison, Ratio, Row
+from evener.artifacts.dataset import DatasetFacts
+from evener.artifacts.files import Artifact, Kept, Made
+from evener.artifacts.plan import Lane, Part, Plan, Stage
+from evener.artifacts.processors import Machine, Processor
+from evener.artifacts.profile import Block, HandOff, Profile, SegmentTime
+from evener.artifacts.requirements import Verdict, Verdicts
+from evener.artifacts.tensor import Tensor
+from evener.artifacts.trace import StageTrace, Trace
+from evener.cli.main import execute
+
+PART = Part(first_block=0, last_block=0, runtime="onnxruntime")
+LANE = Lane(processor="cpu0", cores=(0,), parts=(PART,), time_s=0.01)
+TENSOR = Tensor(name="x", shape=(1, 4), dtype="float32")
+MACHINE = Machine(
+    host="lab",
+    system="Linux x86_64",
+    processors=(
+        Processor(
+            name="cpu0",
+            kind="cpu",
+            model="Fast [rev 2]",
+            cores=(0, 1),
+            core_sets=(1, 2),
+            runtimes=("onnxruntime",),
+            max_hz=3.5e9,
+            cache_bytes=8_000_000,
+        ),
+    ),
+    runtimes={"onnxruntime": "1.32.0"},
+)
+PLAN = Plan(
+    network="tiny",
+    network_sha256="ab" * 32,
+    granularity="paper",
+    method="dp",
+    objective="throughput",
+    stages=(
+        Stage(
+            first_block=0,
+            last_block=0,
+            inputs=("x",),
+            outputs=("y",),
+            lanes=(LANE, Lane(processor="cpu0", cores=(1,), parts=(PART,), time_s=0.02)),
+        ),
+    ),
+    credits=2,
+    rate_hz=150.0,
+    latency_s=2 / 150,
+    bound_rate_hz=160.0,
+    cut_points=1,
+    configurations=6,
+    elapsed_s=0.5,
+)
+TRACE = Trace(
+    frames=20,
+    dropped=0,
+    elapsed_s=0.2,
+    rate_hz=101.5,
+    latency_p50_s=0.012,
+    latency_p99_s=0.019,
+    wait_p50_s=0.001,
+    stages=(
+        StageTrace(
+            stage=0,
+            processor="cpu0",
+            cores=(0,),
+            frames=20,
+            median_s=0.0098,
+            busy=0.97,
+            planned_s=0.01,
+        ),
+    ),
+    equal=True,
+    max_error=0.0,
+)
+PROFILE = Profile(
+    network="tiny",
+    network_sha256="ab" * 32,
+    granularity="paper",
+    blocks=(
+        Block(
+            name="conv1",
+            operators={"Conv": 1},
+            macs=2_000_000,
+            weights_bytes=4_000,
+            inputs=(TENSOR,),
+            outputs=(TENSOR,),
+        ),
+    ),
+    machine=MACHINE,
+    segments=(
+        SegmentTime(
+            first_block=0,
+            last_block=0,
+            processor="cpu0",
+            cores=1,
+            runtime="onnxruntime",
+            median_s=0.01,
+            low_s=0.009,
+            high_s=0.011,
+            repeats=9,
+        ),
+        SegmentTime(
+            first_block=0,
+            last_block=0,
+            processor="cpu0",
+            cores=2,
+            runtime="onnxruntime",
+            median_s=0.006,
+            low_s=0.006,
+            high_s=0.006,
+            repeats=0,
+            interpolated=True,
+        ),
+    ),
+    hand_off=HandOff(fixed_s=2e-5),
+)
+KEPT = Kept(
+    value=PROFILE,
+    sha256="cd" * 32,
+    made_from={"network": "ab" * 32},
+    made=Made(at="2026-01-01T00:00:00+00:00", took_s=1.5, by="0.1.0"),
+)
+COMPARISON = Comparison(
+    rows=(
+        Row(
+            network="tiny",
+            name="one session: cpu0[0]",
+            kind="single",
+            rate_hz=100.0,
+            rate_low_hz=99.0,
+            rate_high_hz=101.0,
+            latency_p50_s=0.01,
+            latency_p99_s=0.02,
+        ),
+    ),
+    ratios=(Ratio(network="tiny", over="copies", median=1.25, low=1.2, high=1.3),),
+    ratio_best=1.25,
+    rounds=3,
+)
+VERDICTS = Verdicts(
+    verdicts=(
+        Verdict(name="accuracy", relation=">=", limit=0.97, hard=True, value=0.981, holds=True),
+        Verdict(name="size", relation="<=", limit=2e6, hard=False, value=3e6, holds=False),
+        Verdict(name="latency_p99", relation="<=", limit=0.02, hard=True, value=None, holds=False),
+    )
+)
+ARCHITECTURE = Architecture(hidden=(64, 32))
+CARD = Card(
+    network_sha256="ab" * 32,
+    network_bytes=30_000,
+    architecture=ARCHITECTURE,
+    weights=6_570,
+    data_sha256="ef" * 32,
+    rows={"train": 60, "validation": 20, "test": 20},
+    classes=("0", "1"),
+    seed=0,
+    epochs=60,
+    validation={"accuracy": 0.99},
+    test={"accuracy": 0.98},
+    export_error=1e-7,
+    baselines=(Baseline(name="linear", validation=0.9, test={"accuracy": 0.91}, size_bytes=3_000),),
+)
+DATASET = DatasetFacts(
+    name="digits",
+    sha256="ef" * 32,
+    features=64,
+    classes=("0", "1"),
+    rows={"train": 60, "validation": 20, "test": 20},
+)
+
+
+@pytest.fixture
+def plan() -> Plan:
+    """Two copies of a network of one block."""
+    return PLAN
+
+
+@pytest.fixture
+def trace() -> Trace:
+    """A run whose answers were equal."""
+    return TRACE
+
+
+@pytest.fixture
+def kept_profile() -> Kept[Profile]:
+    """A profile with one measured and one interpolated segment."""
+    return KEPT
+
+
+@pytest.fixture
+def verdicts() -> Verdicts:
+    """One that holds, a wish that is missed, and one that was not measured."""
+    return VERDICTS
+
+
+@pytest.fixture
+def artifacts() -> tuple[Artifact, ...]:
+    """One value of each kind of artifact."""
+    return (
+        ARCHITECTURE,
+        CARD,
+        COMPARISON,
+        DATASET,
+        MACHINE,
+        PLAN,
+        PROFILE,
+        TRACE,
+        VERDICTS,
+    )
+
+
+@pytest.fixture
+def evener(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command line in this process; returns exit code, stdout and stderr."""
+
+    def call(*arguments: str | Path) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = execute([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
+    """Replace the workflow by one that notes what it was called with, and answers at once."""
+    calls: dict[str, dict[str, Any]] = {}
+    answers: dict[str, object] = {
+        "find_processors": MACHINE,
+        "profile_network": KEPT,
+        "plan_network": PLAN,
+        "run_network": SimpleNamespace(trace=TRACE, plan=PLAN),
+        "bench_networks": COMPARISON,
+        "build_project": SimpleNamespace(
+            verdicts=VERDICTS.verdicts,
+            network=Path("p/.evener/network.onnx"),
+            report=Path("p/report.html"),
+            ran=("data", "search"),
+            kept=("train",),
+            holds=VERDICTS.holds,
+        ),
+    }
+
+    def standing_in_for(name: str) -> Callable[..., object]:
+        def answer(*given: object, **options: object) -> object:
+            calls[name] = {"given": given} | options
+            return answers[name]
+
+        return answer
+
+    for name in answers:
+        monkeypatch.setattr(workflow, name, standing_in_for(name), raising=False)
+    return calls

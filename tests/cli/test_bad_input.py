@@ -1,0 +1,217 @@
+"""Whatever is wrong with what the user gives: one line that says so, and nothing changes."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import NodeProto, TensorProto, helper
+
+from evener.artifacts.files import save
+from evener.artifacts.plan import Plan
+from evener.testing.tiny import dense
+
+Evener = Callable[..., tuple[int, str, str]]
+NETWORK_VERBS = [("profile",), ("plan",), ("run", "--frames", "4"), ("bench",)]
+
+
+def custom_operator() -> bytes:
+    node = helper.make_node("Teleport", ["x"], ["y"], domain="com.example")
+    return serialised(node, ["N", 4], domain="com.example")
+
+
+def open_shape() -> bytes:
+    return serialised(helper.make_node("Relu", ["x"], ["y"]), ["batch", 4])
+
+
+def serialised(node: NodeProto, shape: list[int | str], domain: str = "") -> bytes:
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    if domain:
+        opsets.append(helper.make_opsetid(domain, 1))
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    written: bytes = model.SerializeToString()
+    return written
+
+
+@pytest.fixture(autouse=True)
+def unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Work in an empty folder that also holds the cache; the returned function notes its state.
+
+    After the test nothing may be there that was not when it was called last.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    before: dict[Path, bytes] = {}
+
+    def note() -> None:
+        before.clear()
+        before.update(files())
+
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    yield note
+
+    assert files() == before
+
+
+def refused(evener: Evener, *arguments: str | Path, message: str, code: int = 2) -> None:
+    ended, out, err = evener(*arguments)
+
+    assert (ended, out, err.count("\n")) == (code, "", 1), err
+    assert err.startswith(f"evener {arguments[0]}: ")
+    assert message in err
+
+
+@pytest.mark.parametrize("verb", NETWORK_VERBS, ids=lambda verb: verb[0])
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.onnx", None, "missing.onnx"),
+        ("resnet51", None, "resnet51"),
+        ("empty.onnx", b"", "empty.onnx"),
+        ("text.onnx", b"this is no network at all", "text.onnx"),
+        ("cut.onnx", dense(layers=2)[:-40], "cut.onnx"),
+        ("custom.onnx", custom_operator(), "Teleport"),
+        ("open.onnx", open_shape(), "--shape"),
+    ],
+)
+def test_a_network_that_cannot_be_used_is_refused(
+    verb: tuple[str, ...],
+    name: str,
+    content: bytes | None,
+    message: str,
+    evener: Evener,
+    unchanged: Callable[[], None],
+) -> None:
+    if content is not None:
+        Path(name).write_bytes(content)
+    unchanged()
+
+    refused(evener, *verb, name, message=message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--shape", "x=3,8"), "x"),
+        (("--shape", "z=2,8"), "z"),
+        (("--processors", "gpu7"), "gpu7"),
+    ],
+)
+def test_an_option_that_does_not_fit_the_network_or_machine_is_refused(
+    options: tuple[str, ...], message: str, evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    Path("model.onnx").write_bytes(dense())
+    unchanged()
+
+    refused(evener, "plan", "model.onnx", *options, message=message)
+
+
+def test_a_plan_of_another_network_is_refused(
+    evener: Evener, plan: Plan, unchanged: Callable[[], None]
+) -> None:
+    Path("model.onnx").write_bytes(dense())
+    save(Path("other.json"), plan)
+    unchanged()
+
+    refused(
+        *(evener, "run", "model.onnx", "--frames", "4", "--plan", "other.json"),
+        message="the plan is of tiny",
+    )
+
+
+@pytest.mark.parametrize("option", ["--plan", "--profile"])
+def test_a_file_that_is_no_artifact_is_refused(
+    option: str, evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    Path("model.onnx").write_bytes(dense())
+    Path("text.json").write_text("poem")
+    unchanged()
+
+    for name, message in [("text.json", "is not JSON"), ("none.json", "cannot read none.json")]:
+        refused(evener, "run", "model.onnx", "--frames", "4", option, name, message=message)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (None, "frames.npz"),
+        ({}, "frames.npz"),
+        ({"x": np.zeros((3, 2, 9), np.float32)}, "x"),
+        ({"x": np.zeros((0, 2, 8), np.float32)}, "frames.npz"),
+        ({"x": np.array([["a"]])}, "x"),
+    ],
+)
+def test_frames_that_do_not_fit_are_refused(
+    arrays: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]] | None,
+    message: str,
+    evener: Evener,
+    unchanged: Callable[[], None],
+) -> None:
+    Path("model.onnx").write_bytes(dense())
+    if arrays is None:
+        Path("frames.npz").write_bytes(b"PK no zip")
+    else:
+        with Path("frames.npz").open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+    unchanged()
+
+    refused(evener, "run", "model.onnx", "--frames", "frames.npz", message=message)
+
+
+def test_missing_frames_are_named(evener: Evener, unchanged: Callable[[], None]) -> None:
+    Path("model.onnx").write_bytes(dense())
+    unchanged()
+
+    refused(evener, "run", "model.onnx", "--frames", "none.npz", message="none.npz")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[data]\nsource = "digits"\ntaget = "label"', "did you mean 'data.target'?"),
+        ('[data]\nsource = "digits"\n[serch]', "did you mean 'search'?"),
+        ('[data]\nsource = "digits"\n[requirements]\nsize = "<= 2 ms"', "has the unit 'ms'"),
+        ('[data]\nsource = "digits"\n[requirements]\nbeauty = ">= 1"', "no known requirement"),
+        ('[data]\nsource = "digits"\n[train]\nbatch = "many"', "train"),
+        ('[data]\nsource = "none.csv"', "none.csv"),
+        ("[data", "is not TOML"),
+        ("", "the section [data] is missing"),
+    ],
+)
+def test_a_project_that_cannot_be_built_is_refused(
+    text: str, message: str, evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    Path("evener.toml").write_text(text)
+    unchanged()
+
+    refused(evener, "build", ".", message=message)
+
+
+def test_a_folder_without_a_project_is_refused(
+    evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    unchanged()
+
+    refused(evener, "build", "nowhere", message="give a folder that holds a evener.toml")
+
+
+def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
+    evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    Path("model.onnx").write_bytes(dense())
+    evener("profile", "model.onnx")
+
+    code, out, err = evener("plan", "model.onnx", "--max-latency", "1 ns")
+    unchanged()
+
+    assert (code, out) == (1, "")
+    assert err.count("evener plan: ") == 1
+    assert "1 ns" in err

@@ -1,0 +1,143 @@
+"""What programs may rely on: one JSON object on stdout, with keys that stay."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evener.artifacts.files import Kept, load, save
+from evener.artifacts.plan import Plan
+from evener.artifacts.profile import Profile
+
+Evener = Callable[..., tuple[int, str, str]]
+GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
+    "processors": {"processors": ("name", "kind", "cores", "runtimes", "capacity")},
+    "profile": {"kind": (), "schema": (), "made_from": (), "content": (), "sha256": (), "made": ()},
+    "plan": {
+        "cut_points": (),
+        "configurations": (),
+        "stages": (
+            "processor",
+            "cores",
+            "runtime",
+            "precision",
+            "first_block",
+            "last_block",
+            "inputs",
+            "outputs",
+            "replicas",
+        ),
+        "rate_hz": (),
+        "latency_s": (),
+        "energy_j": (),
+        "bound_rate_hz": (),
+        "elapsed_s": (),
+    },
+    "run": {
+        "frames": (),
+        "rate_hz": (),
+        "latency_p50_s": (),
+        "latency_p99_s": (),
+        "equal": (),
+        "max_error": (),
+        "dropped": (),
+        "stages": ("stage", "processor", "cores", "frames", "median_s", "busy", "planned_s"),
+    },
+    "bench": {
+        "rows": (
+            "network",
+            "name",
+            "kind",
+            "rate_hz",
+            "rate_low_hz",
+            "rate_high_hz",
+            "latency_p50_s",
+            "latency_p99_s",
+        ),
+        "ratio_best": (),
+    },
+    "build": {
+        "requirements": ("name", "limit", "value", "holds"),
+        "network": (),
+        "report": (),
+        "ran": (),
+        "kept": (),
+    },
+}
+ARGUMENTS = {
+    "processors": (),
+    "profile": ("tiny",),
+    "plan": ("tiny",),
+    "run": ("tiny", "--frames", "20"),
+    "bench": ("tiny",),
+    "build": ("p",),
+}
+
+
+@pytest.mark.usefixtures("workflow_calls")
+@pytest.mark.parametrize("verb", GOLDEN)
+def test_the_promised_keys_are_there(verb: str, evener: Evener) -> None:
+    printed = json.loads(evener(verb, *ARGUMENTS[verb], "--json")[1])
+
+    assert set(GOLDEN[verb]) <= set(printed)
+    for key, inner in GOLDEN[verb].items():
+        for entry in printed[key] if inner else ():
+            assert set(inner) <= set(entry)
+
+
+@pytest.mark.usefixtures("workflow_calls")
+@pytest.mark.parametrize("verb", GOLDEN)
+def test_nothing_else_is_on_stdout_and_nothing_on_stderr(verb: str, evener: Evener) -> None:
+    _, out, err = evener(verb, *ARGUMENTS[verb], "--json")
+
+    assert isinstance(json.loads(out), dict)
+    assert err == ""
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_stage_of_a_plan_shows_its_first_lane_and_how_often_it_is_replicated(
+    evener: Evener,
+) -> None:
+    (stage,) = json.loads(evener("plan", "tiny", "--json")[1])["stages"]
+
+    assert (stage["processor"], stage["cores"], stage["replicas"]) == ("cpu0", [0], 2)
+    assert (stage["runtime"], stage["precision"]) == ("onnxruntime", "f32")
+    assert [lane["cores"] for lane in stage["lanes"]] == [[0], [1]]
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_printed_profile_is_a_profile_file(
+    evener: Evener, tmp_path: Path, kept_profile: Kept[Profile]
+) -> None:
+    original = tmp_path / "original.json"
+    save(original, kept_profile.value, made_from=kept_profile.made_from)
+    kept = load(original, Profile)
+    printed = json.loads(evener("profile", "tiny", "--json")[1])
+
+    assert printed["content"] == json.loads(original.read_text())["content"]
+    assert set(printed) == set(json.loads(original.read_text()))
+    assert kept.value == kept_profile.value
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_plan_is_written_as_the_artifact_that_it_is(
+    evener: Evener, tmp_path: Path, plan: Plan
+) -> None:
+    path = tmp_path / "new" / "tiny.plan.json"
+
+    code, _, err = evener("plan", "tiny", "-o", path)
+
+    assert (code, err) == (0, f"wrote {path}\n")
+    assert load(path, Plan).value == plan
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_profile_is_written_with_what_it_was_made_from(
+    evener: Evener, tmp_path: Path, kept_profile: Kept[Profile]
+) -> None:
+    path = tmp_path / "tiny.profile.json"
+
+    evener("profile", "tiny", "-o", path)
+
+    assert load(path, Profile).made_from == kept_profile.made_from

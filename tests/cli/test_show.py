@@ -1,0 +1,104 @@
+"""`evener show` explains every kind of artifact, and nothing that is damaged."""
+
+import importlib
+import json
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import evener.artifacts
+from evener.artifacts.files import Artifact, save
+from evener.artifacts.plan import Plan
+from evener.cli.tables import lay_out
+
+Evener = Callable[..., tuple[int, str, str]]
+
+
+def kinds_in_the_package() -> set[str]:
+    modules = [
+        importlib.import_module(f"evener.artifacts.{one.name}")
+        for one in pkgutil.iter_modules(evener.artifacts.__path__)
+    ]
+    own = [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    kinds = [getattr(value, "kind", None) for value in own]
+    return {kind for kind in kinds if isinstance(kind, str)}
+
+
+def test_every_kind_of_artifact_is_tried_here(artifacts: tuple[Artifact, ...]) -> None:
+    assert {one.kind for one in artifacts} == kinds_in_the_package()
+
+
+def test_every_kind_is_explained_with_its_origin(
+    artifacts: tuple[Artifact, ...], evener: Evener, tmp_path: Path
+) -> None:
+    for one in artifacts:
+        path = tmp_path / f"{one.kind}.json"
+        sha256 = save(path, one, made_from={"network": "ab" * 32}, took_s=2.5)
+
+        code, out, err = evener("show", path)
+
+        assert (code, err) == (0, "")
+        assert f"{one.kind} {sha256[:12]}, made 20" in out
+        assert "in 2.5 s from network abababababab" in out
+        assert len(out.splitlines()) > 1
+
+
+def test_json_is_the_file_itself(
+    artifacts: tuple[Artifact, ...], evener: Evener, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.json"
+    save(path, artifacts[0])
+
+    assert json.loads(evener("show", path, "--json")[1]) == json.loads(path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "holds no JSON object"),
+        ("{}", "holds JSON of no kind; this version knows architecture"),
+        ('{"kind": "poem"}', "holds the unknown kind 'poem'; this version knows architecture"),
+        ('{"kind": ["plan"]}', "holds the unknown kind ['plan']"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(
+    content: str, message: str, evener: Evener, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(content)
+
+    code, out, err = evener("show", path)
+
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_a_changed_file_is_refused(evener: Evener, tmp_path: Path, plan: Plan) -> None:
+    path = tmp_path / "a.json"
+    save(path, plan)
+    path.write_text(path.read_text().replace('"credits": 2', '"credits": 9'))
+
+    code, _, err = evener("show", path)
+
+    assert code == 2
+    assert "does not match its own sha256" in err
+
+
+def test_a_missing_file_is_named(evener: Evener, tmp_path: Path) -> None:
+    code, _, err = evener("show", tmp_path / "none.json")
+
+    assert code == 2
+    assert f"cannot read {tmp_path / 'none.json'}: No such file or directory" in err
+
+
+def test_what_has_no_layout_is_a_fault_of_ours() -> None:
+    with pytest.raises(TypeError, match="int has no layout; register one in evener.cli.tables"):
+        lay_out(3)

@@ -1,0 +1,265 @@
+"""Each verb hands its options to the workflow, and prints what a person wants to know."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import msgspec
+import pytest
+
+from evener import workflow
+from evener.artifacts.trace import Trace
+from evener.cli.main import VERBS, cli
+from evener.cli.verb import Verb
+
+Evener = Callable[..., tuple[int, str, str]]
+Calls = dict[str, dict[str, Any]]
+# A new option is added here on purpose, or the setting belongs into evener.toml.
+OPTIONS = {
+    "init": ["--data", "--target"],
+    "build": ["--json"],
+    "processors": ["--json"],
+    "profile": ["--granularity", "--processors", "--shape", "-o", "--fresh", "--json"],
+    "plan": [
+        "--granularity",
+        "--method",
+        "--objective",
+        "--space",
+        "--max-latency",
+        "--stages",
+        "--profile",
+        "--processors",
+        "--shape",
+        "-o",
+        "--json",
+    ],
+    "run": [
+        "--frames",
+        "--plan",
+        "--stages",
+        "--profile",
+        "--out",
+        "--optimisation",
+        "--credits",
+        "--processors",
+        "--shape",
+        "--json",
+    ],
+    "bench": [
+        "--rounds",
+        "--max-latency",
+        "--optimisation",
+        "--processors",
+        "--shape",
+        "--json",
+    ],
+    "show": ["--json"],
+}
+
+
+def verb_named(name: str) -> Verb:
+    found = cli.get_command(click.Context(cli), name)
+    assert isinstance(found, Verb)
+    return found
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_options_are_the_agreed_ones(name: str) -> None:
+    options = [one.opts[-1] for one in verb_named(name).params if isinstance(one, click.Option)]
+
+    assert options == [*OPTIONS[name], "--debug"]
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_option_has_a_help_text(name: str) -> None:
+    for option in verb_named(name).params:
+        if isinstance(option, click.Option):
+            assert option.help, option.name
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_first_sentence_fits_into_the_list_of_verbs(name: str) -> None:
+    assert not verb_named(name).get_short_help_str().endswith("...")
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_examples_are_command_lines_of_this_verb(name: str) -> None:
+    import shlex
+
+    verb = verb_named(name)
+
+    assert verb.examples
+    for example in verb.examples:
+        program, called, *arguments = shlex.split(example)
+        assert (program, called) == ("evener", name)
+        verb.make_context(name, arguments)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_help_shows_the_examples_and_what_comes_next(name: str, evener: Evener) -> None:
+    out = evener(name, "-h")[1]
+
+    assert all(f"\n  {example}\n" in out for example in verb_named(name).examples)
+    assert "\nWhat next:\n" in out
+
+
+def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
+    evener(
+        *("plan", "tiny", "--granularity", "strict", "--method", "exhaustive"),
+        *("--objective", "latency", "--space", "paper", "--max-latency", "40 ms"),
+        *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
+        *("--shape", "a=1,3", "--shape", "b=7"),
+    )
+
+    call = workflow_calls["plan_network"]
+    assert callable(call.pop("progress"))
+    assert call == {
+        "given": ("tiny",),
+        "granularity": "strict",
+        "method": "exhaustive",
+        "objective": "latency",
+        "space": "paper",
+        "max_latency_s": pytest.approx(0.04),
+        "stages": 2,
+        "profile": Path("p.json"),
+        "processors": ("cpu0", "gpu0"),
+        "shapes": {"a": (1, 3), "b": (7,)},
+    }
+
+
+def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls: Calls) -> None:
+    evener("plan", "tiny")
+
+    call = workflow_calls["plan_network"]
+    del call["progress"]
+    assert call == {
+        "given": ("tiny",),
+        "granularity": "paper",
+        "method": "dp",
+        "objective": "throughput",
+        "space": "full",
+        "max_latency_s": None,
+        "stages": None,
+        "profile": None,
+        "processors": None,
+        "shapes": {},
+    }
+
+
+def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_path: Path) -> None:
+    out = tmp_path / "answers.npz"
+
+    evener(
+        *("run", "tiny", "--frames", "f.npz", "--plan", "p.json", "--stages", "2"),
+        *("--profile", "q.json", "--out", str(out), "--optimisation", "extended"),
+        *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
+    )
+
+    call = workflow_calls["run_network"]
+    del call["progress"]
+    assert call == {
+        "given": ("tiny",),
+        "frames": Path("f.npz"),
+        "plan": Path("p.json"),
+        "stages": 2,
+        "profile": Path("q.json"),
+        "out": out,
+        "optimisation": "extended",
+        "credits": 3,
+        "processors": ("cpu0",),
+        "shapes": {"a": (1,)},
+    }
+
+
+def test_a_count_of_frames_is_a_number(evener: Evener, workflow_calls: Calls) -> None:
+    evener("run", "tiny", "--frames", "25")
+
+    assert workflow_calls["run_network"]["frames"] == 25
+
+
+def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
+    evener("bench", "a", "b", "--rounds", "2", "--max-latency", "80ms", "--processors", "cpu0")
+
+    call = workflow_calls["bench_networks"]
+    del call["progress"]
+    assert call == {
+        "given": (("a", "b"),),
+        "rounds": 2,
+        "max_latency_s": pytest.approx(0.08),
+        "optimisation": "all",
+        "processors": ("cpu0",),
+        "shapes": {},
+    }
+
+
+def test_profile_measures_again_if_asked(evener: Evener, workflow_calls: Calls) -> None:
+    evener("profile", "tiny", "--fresh")
+
+    assert workflow_calls["profile_network"]["fresh"] is True
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_build_ends_with_1_if_a_hard_requirement_is_missed(evener: Evener) -> None:
+    code, out, _ = evener("build", "p")
+
+    assert code == 1
+    assert "98.1 %" in out or "0.981" in out
+    assert "missed (a wish)" in out
+    assert "not measured" in out
+    assert "ran: data, search; kept: train" in out
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_the_table_of_a_plan_has_a_line_per_lane_and_the_figures(evener: Evener) -> None:
+    out = evener("plan", "tiny")[1]
+
+    assert "10 ms" in out
+    assert "20 ms" in out
+    assert "150 /s" in out
+    assert "13.3 ms" in out
+
+
+@pytest.mark.parametrize(("equal", "code"), [(True, 0), (None, 0), (False, 1)])
+def test_run_ends_with_1_if_an_answer_differs(
+    equal: bool | None,
+    code: int,
+    evener: Evener,
+    trace: Trace,
+    plan: object,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = SimpleNamespace(trace=msgspec.structs.replace(trace, equal=equal), plan=plan)
+    monkeypatch.setattr(workflow, "run_network", lambda *_, **__: result, raising=False)
+
+    assert evener("run", "tiny", "--frames", "20", "--json")[0] == code
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    evener: Evener, workflow_calls: Calls, tmp_path: Path
+) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("in the way")
+
+    for target, why in [(blocker / "x.json", "is no place"), (tmp_path, "it is a folder")]:
+        code, out, err = evener("plan", "tiny", "-o", target)
+
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert f"cannot write {target}: " in err
+        assert why in err
+    assert not workflow_calls
+    assert list(tmp_path.iterdir()) == [blocker]
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_tables_hold_no_colour_codes_in_a_file(evener: Evener) -> None:
+    assert "\x1b" not in evener("plan", "tiny")[1]
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_markup_in_names_is_shown_as_it_is(evener: Evener) -> None:
+    assert "Fast [rev 2]" in evener("processors")[1]
+    assert json.loads(evener("processors", "--json")[1])["processors"][0]["model"] == "Fast [rev 2]"

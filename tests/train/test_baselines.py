@@ -1,0 +1,60 @@
+"""The simple models that a network is held against."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from evener.data.dataset import Dataset
+from evener.errors import EvenerError
+from evener.train import baselines
+from evener.train.baselines import TREES, TrainedBaseline, fit_baselines, train_baselines
+from evener.train.verify import answers
+
+
+@pytest.fixture(scope="module")
+def trained(rings: Dataset) -> dict[str, TrainedBaseline]:
+    return {one.record.name: one for one in train_baselines(rings, seed=0)}
+
+
+def test_a_line_cannot_divide_the_rings_and_a_forest_can(
+    trained: dict[str, TrainedBaseline],
+) -> None:
+    assert trained["linear"].record.test["accuracy"] < 0.75
+    assert trained["forest"].record.test["accuracy"] > 0.9
+    assert trained["forest"].record.validation > 0.9
+
+
+def test_the_file_answers_as_scikit_learn_does(
+    rings: Dataset, trained: dict[str, TrainedBaseline]
+) -> None:
+    forest = RandomForestClassifier(TREES, random_state=0).fit(*rings.rows("train"))
+
+    found = answers(trained["forest"].content, rings.features, classes=2)
+
+    np.testing.assert_allclose(found, forest.predict_proba(rings.features), atol=1e-5)
+
+
+def test_the_size_is_that_of_the_file(trained: dict[str, TrainedBaseline]) -> None:
+    for one in trained.values():
+        assert one.record.size_bytes == len(one.content)
+
+
+def test_the_same_seed_gives_the_same_files(
+    rings: Dataset, trained: dict[str, TrainedBaseline]
+) -> None:
+    again = train_baselines(rings, seed=0)
+
+    assert [one.content for one in again] == [one.content for one in trained.values()]
+
+
+def test_a_card_needs_only_the_records(rings: Dataset, trained: dict[str, TrainedBaseline]) -> None:
+    assert fit_baselines(rings, seed=0) == tuple(one.record for one in trained.values())
+
+
+def test_a_file_that_answers_otherwise_is_found_out(
+    rings: Dataset, monkeypatch: pytest.MonkeyPatch, trained: dict[str, TrainedBaseline]
+) -> None:
+    monkeypatch.setattr(baselines, "clean_bytes", lambda _: trained["forest"].content)
+
+    with pytest.raises(EvenerError, match="file of baseline 'linear' answers otherwise"):
+        train_baselines(rings, seed=0)

@@ -1,0 +1,87 @@
+"""Training one architecture."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.project import DataSection, TrainSection
+from evener.data.dataset import Dataset
+from evener.data.load import load_dataset
+from evener.errors import DivergedError
+from evener.train.fit import train_network
+from evener.train.model import predict
+
+SHORT = TrainSection(epochs=20)
+SMALL = Architecture(hidden=(16,))
+
+
+def test_a_hidden_layer_learns_what_a_straight_line_cannot(rings: Dataset) -> None:
+    network = train_network(SMALL, rings, TrainSection(epochs=60, learning_rate=0.02))
+    line = train_network(Architecture(family="linear"), rings, SHORT)
+
+    assert network.test["accuracy"] >= 0.95
+    assert line.test["accuracy"] < 0.75
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_defaults_reach_97_percent_on_the_digits(seed: int) -> None:
+    digits = load_dataset(DataSection(source="digits", seed=seed), Path())
+
+    trained = train_network(Architecture(hidden=(96,), activation="gelu"), digits, TrainSection())
+
+    assert trained.test["accuracy"] >= 0.97
+    assert trained.test["f1"] >= 0.97
+
+
+def test_the_same_inputs_end_in_the_same_weights_whatever_ran_before(rings: Dataset) -> None:
+    first = train_network(SMALL, rings, SHORT)
+    torch.rand(5)
+    again = train_network(SMALL, rings, SHORT)
+    other = train_network(SMALL, rings, TrainSection(epochs=20, seed=1))
+
+    assert np.array_equal(
+        predict(first.model, rings.features), predict(again.model, rings.features)
+    )
+    assert first.test == again.test
+    assert not np.array_equal(
+        predict(first.model, rings.features), predict(other.model, rings.features)
+    )
+
+
+def test_it_tells_of_every_epoch_and_the_loss_falls(rings: Dataset) -> None:
+    told: list[tuple[int, float]] = []
+
+    train_network(SMALL, rings, SHORT, on_epoch=lambda epoch, loss: told.append((epoch, loss)))
+
+    assert [epoch for epoch, _ in told] == list(range(1, 21))
+    assert told[-1][1] < told[0][1]
+
+
+def test_torch_has_its_threads_back_afterwards_even_after_a_failure(rings: Dataset) -> None:
+    inside: list[int] = []
+
+    def fail(epoch: int, loss: float) -> None:
+        inside.append(torch.get_num_threads())
+        raise KeyError(epoch, loss)
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(KeyError):
+            train_network(SMALL, rings, SHORT, on_epoch=fail)
+
+        assert inside == [1]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_divergence_names_the_epoch_and_the_learning_rate(rings: Dataset) -> None:
+    with pytest.raises(
+        DivergedError, match=r"diverged in epoch \d+ of 20: the loss is .*Lower train.learning_rate"
+    ) as caught:
+        train_network(SMALL, rings, TrainSection(epochs=20, learning_rate=1e30))
+    assert caught.value.epoch >= 1
