@@ -77,6 +77,8 @@ class FakeRuntime:
         self.most_open = 0
         self.cores_seen: set[frozenset[int]] = set()
         self._refuses = refuses
+        self.disturbed_opens: set[int] = set()
+        self.opens = 0
 
     def supports(self, processor: Processor) -> bool:
         return processor.kind == "cpu"
@@ -95,9 +97,11 @@ class FakeRuntime:
         if self._refuses(layers):
             raise RuntimeFailedError(f"no {layers} layers here", runtime=self.name)
         ends = (proto.graph.input[0].name != "x") + (proto.graph.output[0].name != "y")
+        slower = 4 if self.opens in self.disturbed_opens else 1
+        self.opens += 1
         self.open_sessions += 1
         self.most_open = max(self.most_open, self.open_sessions)
-        return FakeSession(proto, lambda: self.layer_s * layers + CUT_S * ends, self)
+        return FakeSession(proto, lambda: slower * (self.layer_s * layers + CUT_S * ends), self)
 
 
 def _tensor(value: onnx.ValueInfoProto) -> Tensor:

@@ -160,6 +160,28 @@ def test_a_real_runtime_on_this_machine_gives_a_profile_that_can_be_planned(
     assert estimated_segments(measured, plan) == ()
 
 
+@pytest.mark.parametrize("disturbed", [0, 1, 2, 9])
+def test_a_time_that_was_taken_while_something_else_ran_is_taken_again(
+    measure: Measure, make_runtime: MakeRuntime, disturbed: int
+) -> None:
+    quiet, busy = make_runtime(), make_runtime()
+    busy.disturbed_opens = {disturbed}
+
+    assert measure({"fake": busy}) == measure({"fake": quiet})
+    assert busy.opens > quiet.opens
+
+
+def test_nothing_is_timed_again_beyond_the_budget(
+    measure: Measure, make_runtime: MakeRuntime
+) -> None:
+    busy = make_runtime()
+    busy.disturbed_opens = {0}
+
+    measure({"fake": busy}, budget_s=0.0)
+
+    assert busy.opens == 1
+
+
 @pytest.mark.parametrize(
     ("cuts", "whole_s", "budget_s", "stride"),
     [

@@ -6,24 +6,27 @@ times those of them that a plan wants to use.
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Final
 
 from evener.artifacts.processors import Machine
-from evener.artifacts.profile import HandOff, Profile, SegmentTime
+from evener.artifacts.profile import Block, HandOff, Profile, SegmentTime
 from evener.errors import RuntimeFailedError
 from evener.network.blocks import Blocks
 from evener.network.model import Network
 from evener.network.split import segment_model
+from evener.profile.doubt import doubtful
 from evener.profile.hand_off import measure_hand_off
 from evener.profile.interpolate import fill_in
-from evener.profile.segments import Measured, Progress, find_places, time_segments
-from evener.profile.timing import Clock, Segment
+from evener.profile.segments import Measured, Place, Progress, Wanted, find_places, time_segments
+from evener.profile.timing import Clock, Segment, Timing
 from evener.runtime.session import Optimisation, Runtime
 
 # What a prefix or suffix costs on average, against the whole network.
 _PART_SHARE: Final = 0.6
+# How often a time that contradicts others is taken again.
+_SECOND_LOOKS: Final = 2
 
 
 def profile_network(
@@ -41,8 +44,9 @@ def profile_network(
     """Time a network on a machine.
 
     The whole network is timed first. If timing every prefix and suffix would then exceed the
-    budget, only those of every second, third, ... cut are timed. A segment that a runtime refuses
-    has no time there, and `progress` is told why.
+    budget, only those of every second, third, ... cut are timed. A time that contradicts others is
+    taken again, and the shorter one counts: a disturbance only adds. A segment that a runtime
+    refuses has no time there, and `progress` is told why.
 
     Args:
         network: what to time.
@@ -53,46 +57,40 @@ def profile_network(
         budget_s: about how long it may take, in seconds; the whole network is always timed.
         hand_off: cost of passing a frame on; measured if None.
         clock: seconds that never go back.
-        progress: is called after each timing; the total grows once the whole network is timed.
+        progress: is called after each timing; the total grows as more is found worth
+            timing.
 
     Raises:
         InputError: no runtime for any processor.
         RuntimeFailedError: no runtime runs any part of the network.
     """
-    places = find_places(machine, runtimes)
     count = len(blocks.blocks)
-
-    def measure(segments: Sequence[Segment], *, done_before: int) -> Measured:
-        def tell(done: int, total: int, what: str) -> None:
-            if progress is not None:
-                progress(done_before + done, done_before + total, what)
-
-        return time_segments(
-            [(segment, places) for segment in segments],
+    sweep = _Sweep(
+        find_places(machine, runtimes),
+        lambda wanted, tell: time_segments(
+            wanted,
             model_of=lambda first, last: segment_model(network, blocks, first, last),
             runtimes=runtimes,
             optimisation=optimisation,
             clock=clock,
             progress=tell,
-        )
-
+        ),
+        progress,
+    )
     start_s = clock()
-    whole = measure([(0, count - 1)], done_before=0)
+    sweep.everywhere([(0, count - 1)])
     stride = cut_stride(count - 1, whole_s=clock() - start_s, budget_s=budget_s)
-    sides = list(prefixes_and_suffixes(count, stride=stride))
-    parts = measure(sides, done_before=len(places))
-    records: list[SegmentTime] = []
-    for place in places:
-        times = {**whole.times.get(place, {}), **parts.times.get(place, {})}
-        if place not in whole.refusals and place not in parts.refusals:
-            times = fill_in(blocks.blocks, times)  # an estimate might stand for a refused segment
-        records += [place.record(segment, times[segment]) for segment in sorted(times)]
-    if not records:
-        (refusal,) = whole.refusals[places[0]].values()
+    sweep.everywhere(prefixes_and_suffixes(count, stride=stride))
+    for _ in range(_SECOND_LOOKS):
+        if clock() - start_s < budget_s:
+            sweep.doubts()
+    segments = tuple(sweep.records(blocks.blocks))
+    if not segments:
+        place, refusal = next(iter(sweep.refusals.items()))
         raise RuntimeFailedError(
-            f"no runtime runs any part of '{network.name}' on {machine.host}; {places[0]}: "
+            f"no runtime runs any part of '{network.name}' on {machine.host}; {place}: "
             f"{refusal}. Install another runtime, or simplify the network",
-            runtime=places[0].runtime,
+            runtime=place.runtime,
         ) from refusal
     return Profile(
         network=network.name,
@@ -100,7 +98,7 @@ def profile_network(
         granularity=blocks.granularity,
         blocks=blocks.blocks,
         machine=machine,
-        segments=tuple(records),
+        segments=segments,
         hand_off=hand_off or measure_hand_off(machine, clock=clock),
         optimisation=optimisation,
     )
@@ -134,3 +132,56 @@ def prefixes_and_suffixes(blocks: int, *, stride: int) -> Iterator[Segment]:
     for cut in range(stride, blocks, stride):
         yield 0, cut - 1
         yield cut, blocks - 1
+
+
+class _Sweep:
+    """What was timed so far; of two times of a segment the shorter counts."""
+
+    def __init__(
+        self,
+        places: Sequence[Place],
+        measure: Callable[[Wanted, Progress], Measured],
+        progress: Progress | None,
+    ) -> None:
+        self.refusals: dict[Place, RuntimeFailedError] = {}  # the first of each place
+        self._places = places
+        self._measure = measure
+        self._progress = progress
+        self._times: dict[Place, dict[Segment, Timing]] = {place: {} for place in places}
+        self._done = 0
+
+    def everywhere(self, segments: Iterable[Segment]) -> None:
+        """Time segments at all places."""
+        self._time([(segment, self._places) for segment in segments])
+
+    def doubts(self) -> None:
+        """Time again what contradicts other times."""
+        again: dict[Segment, list[Place]] = {}
+        for place, times in self._times.items():
+            for segment in doubtful(times):
+                again.setdefault(segment, []).append(place)
+        self._time(list(again.items()))
+
+    def records(self, blocks: Sequence[Block]) -> Iterator[SegmentTime]:
+        """Yield all times; with estimates where none can stand for a refused segment."""
+        for place, times in self._times.items():
+            known = times if place in self.refusals else fill_in(blocks, times)
+            for segment in sorted(known):
+                yield place.record(segment, known[segment])
+
+    def _time(self, wanted: Wanted) -> None:
+        before = self._done
+
+        def tell(done: int, total: int, what: str) -> None:
+            self._done = before + done
+            if self._progress is not None:
+                self._progress(before + done, before + total, what)
+
+        measured = self._measure(wanted, tell)
+        for place, found in measured.times.items():
+            times = self._times[place]
+            for segment, timing in found.items():
+                if segment not in times or timing.median_s < times[segment].median_s:
+                    times[segment] = timing
+        for place, errors in measured.refusals.items():
+            self.refusals.setdefault(place, next(iter(errors.values())))

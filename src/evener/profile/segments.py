@@ -21,7 +21,7 @@ from evener.units import show
 class Progress(Protocol):
     """Whoever wants to know how far it is."""
 
-    def __call__(self, done: int, total: int, what: str) -> None:
+    def __call__(self, done: int, total: int, what: str, /) -> None:
         """Take note that so many of all timings are done, and what the last one was."""
         ...
 
@@ -64,6 +64,10 @@ class Place:
         )
 
 
+Wanted = Sequence[tuple[Segment, Sequence[Place]]]
+"""Segments, and where to time each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """What was found out.
@@ -100,7 +104,7 @@ def find_places(machine: Machine, runtimes: Mapping[str, Runtime]) -> tuple[Plac
 
 
 def time_segments(
-    wanted: Sequence[tuple[Segment, Sequence[Place]]],
+    wanted: Wanted,
     *,
     model_of: Callable[[int, int], bytes],
     runtimes: Mapping[str, Runtime],
