@@ -165,17 +165,29 @@ def test_a_time_that_was_taken_while_something_else_ran_is_taken_again(
     measure: Measure, make_runtime: MakeRuntime, disturbed: int
 ) -> None:
     quiet, busy = make_runtime(), make_runtime()
-    busy.disturbed_opens = {disturbed}
+    busy.slower_opens = {disturbed: 4}
 
     assert measure({"fake": busy}) == measure({"fake": quiet})
     assert busy.opens > quiet.opens
+
+
+def test_of_two_disturbed_times_the_shorter_counts(
+    measure: Measure, make_runtime: MakeRuntime
+) -> None:
+    busy = make_runtime()
+    busy.slower_opens = {0: 4, 11: 9, 12: 9}  # the whole network, and both further looks at it
+
+    profile = measure({"fake": busy})
+
+    (whole,) = (s for s in profile.segments if (s.first_block, s.last_block) == (0, 5))
+    assert whole.median_s == 4 * 6 * LAYER_S
 
 
 def test_nothing_is_timed_again_beyond_the_budget(
     measure: Measure, make_runtime: MakeRuntime
 ) -> None:
     busy = make_runtime()
-    busy.disturbed_opens = {0}
+    busy.slower_opens = {0: 4}
 
     measure({"fake": busy}, budget_s=0.0)
 
