@@ -13,10 +13,12 @@ from evener.artifacts.card import Baseline, Card
 from evener.artifacts.comparison import Comparison, Ratio, Row
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.files import Artifact, Kept, Made
+from evener.artifacts.front import Front, Scored
 from evener.artifacts.plan import Lane, Part, Plan, Stage
 from evener.artifacts.processors import Machine, Processor
 from evener.artifacts.profile import Block, HandOff, Profile, SegmentTime
 from evener.artifacts.requirements import Verdict, Verdicts
+from evener.artifacts.score import Score
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import StageTrace, Trace
 from evener.cli.main import execute
@@ -181,6 +183,15 @@ DATASET = DatasetFacts(
     classes=("0", "1"),
     rows={"train": 60, "validation": 20, "test": 20},
 )
+SCORED = Scored(
+    architecture=ARCHITECTURE,
+    score=Score(id=ARCHITECTURE.id, quality=0.97, macs=6_400, weights=6_570),
+)
+LINEAR = Architecture(family="linear")
+FAILED = Scored(
+    architecture=LINEAR, score=Score(id=LINEAR.id, status="diverged", message="loss is not finite")
+)
+FRONT = Front(scored=(SCORED, FAILED), front=(ARCHITECTURE.id,), chosen=ARCHITECTURE.id)
 
 
 @pytest.fixture
@@ -215,9 +226,11 @@ def artifacts() -> tuple[Artifact, ...]:
         CARD,
         COMPARISON,
         DATASET,
+        FRONT,
         MACHINE,
         PLAN,
         PROFILE,
+        SCORED,
         TRACE,
         VERDICTS,
     )

@@ -54,7 +54,9 @@ def unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
         before.update(files())
 
     def files() -> dict[Path, bytes]:
-        return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        # ONNX Runtime keeps an id of the machine in the cache, below Microsoft/; it is not ours.
+        ours = [path for path in tmp_path.rglob("*") if "Microsoft" not in path.parts]
+        return {path: path.read_bytes() for path in ours if path.is_file()}
 
     yield note
 
@@ -214,4 +216,4 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
 
     assert (code, out) == (1, "")
     assert err.count("evener plan: ") == 1
-    assert "1 ns" in err
+    assert "no plan keeps a latency of 0.001 µs: the shortest is" in err

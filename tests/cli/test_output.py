@@ -22,6 +22,17 @@ def test_in_a_file_each_step_is_said_once(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr() == ("", "timing\nplanning\n")
 
 
+def test_a_step_that_lasts_is_said_again_after_some_seconds() -> None:
+    said: list[str] = []
+    clock = iter(range(0, 1000, 2))  # two seconds at each look
+    report = output.lines(said.append, lambda: next(clock))
+
+    for done in range(1, 9):
+        report(f"block {done}", done, 8)
+
+    assert said == ["block 1 (1/8)", "block 6 (6/8)"]
+
+
 def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     terminal = Terminal()

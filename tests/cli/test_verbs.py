@@ -111,7 +111,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         *("plan", "tiny", "--granularity", "strict", "--method", "exhaustive"),
         *("--objective", "latency", "--space", "paper", "--max-latency", "40 ms"),
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
-        *("--shape", "a=1,3", "--shape", "b=7"),
+        *("--shape", "a=1,3", "--shape", "b=7", "--json"),
     )
 
     call = workflow_calls["plan_network"]
@@ -220,6 +220,7 @@ def test_the_table_of_a_plan_has_a_line_per_lane_and_the_figures(evener: Evener)
     assert "20 ms" in out
     assert "150 /s" in out
     assert "13.3 ms" in out
+    assert "that is 1.50 times the best single processor (99.8 /s predicted)" in out
 
 
 @pytest.mark.parametrize(("equal", "code"), [(True, 0), (None, 0), (False, 1)])

@@ -62,6 +62,17 @@ def test_variances_of_batch_normalisation_are_positive() -> None:
     assert all(found[str(name)].min() > 0 for name in variances)
 
 
+def test_a_weight_whose_shape_is_computed_is_refused() -> None:
+    graph = onnx.parser.parse_graph(
+        "g (float[2] x) => (float[2] y) <float[2] v = {1, 2}>"
+        "{ s = Shape(v) w = ConstantOfShape(s) y = Add(x, w) }"
+    )
+    model = ir.serde.deserialize_model(onnx.helper.make_model(graph))
+
+    with pytest.raises(InvalidNetworkError, match="makes a weight of no fixed shape"):
+        light.fill_weights(model, 0)
+
+
 def test_a_weight_of_unknown_use_is_refused_by_the_name_of_its_reader() -> None:
     graph = onnx.parser.parse_graph(
         "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = PRelu(x, w) }"

@@ -79,6 +79,13 @@ def test_torch_has_its_threads_back_afterwards_even_after_a_failure(rings: Datas
         torch.set_num_threads(before)
 
 
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_one_step_per_epoch_is_enough(rings: Dataset, epochs: int) -> None:
+    section = TrainSection(epochs=epochs, batch=10_000)
+
+    assert 0 <= train_network(SMALL, rings, section).test["accuracy"] <= 1
+
+
 def test_a_divergence_names_the_epoch_and_the_learning_rate(rings: Dataset) -> None:
     with pytest.raises(
         DivergedError, match=r"diverged in epoch \d+ of 20: the loss is .*Lower train.learning_rate"

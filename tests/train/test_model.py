@@ -28,6 +28,12 @@ def test_a_constant_feature_is_centred_and_not_divided_by_zero() -> None:
     assert ((x_BF - mean_F) * scale_F).tolist() == [[0.0]] * 5
 
 
+def test_values_too_small_for_single_precision_do_not_blow_up() -> None:
+    x_BF = np.array([[0.0], [1e-40]], np.float32)
+
+    assert standardisation(x_BF)[1].tolist() == [1.0]
+
+
 def test_it_computes_what_the_architecture_says() -> None:
     model = Classifier(Architecture(hidden=(6,), activation="tanh"), X_BF, 3, seed=1)
     weights = {name: value.numpy() for name, value in model.state_dict().items()}

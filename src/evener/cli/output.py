@@ -1,9 +1,10 @@
 """Where words go: results to stdout, progress and notes to stderr."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 Report = Callable[[str, int, int], None]
-_WIDTH_OF_FILES = 110
+_WIDTH_OF_FILES: Final = 110
+_QUIET_S: Final = 10.0
 
 
 def print_json(value: object) -> None:
@@ -24,7 +26,7 @@ def print_for_people(*parts: "RenderableType") -> None:
     """Print tables and lines, in colour where stdout is a terminal."""
     console = _console(stderr=False)
     for part in parts:
-        console.print(part)
+        console.print(part, soft_wrap=isinstance(part, str))  # a path is never broken
 
 
 def note(message: str) -> None:
@@ -34,21 +36,21 @@ def note(message: str) -> None:
 
 @contextmanager
 def progress() -> Iterator[Report]:
-    """Show how far the work is: a bar on a terminal, else a line where the step changes.
+    """Show how far the work is: a bar on a terminal, else a line now and then.
 
     Yields:
         A function that takes what is done now, how many are done, and of how many (0: unknown).
     """
     if not sys.stderr.isatty():
-        yield _lines()
+        yield lines(note, time.monotonic)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     with Progress(
-        "{task.description}",
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
+        "{task.description}",
         console=_console(stderr=True),
         transient=True,
     ) as bar:
@@ -60,14 +62,23 @@ def progress() -> Iterator[Report]:
         yield report
 
 
-def _lines() -> Report:
-    said = ""
+def lines(say: Callable[[str], None], clock: Callable[[], float]) -> Report:
+    """Tell progress in lines: one when a step begins, further ones now and then while it lasts.
 
-    def report(message: str, _done: int, _total: int) -> None:
-        nonlocal said
-        if message != said:
-            said = message
-            note(message)
+    Args:
+        say: takes a line.
+        clock: seconds that never go back.
+    """
+    total_before = -1
+    said, said_at = "", 0.0
+
+    def report(message: str, done: int, total: int) -> None:
+        nonlocal total_before, said, said_at
+        begins = message != said and (done == 0 or total != total_before)
+        if begins or clock() - said_at >= _QUIET_S:
+            say(f"{message} ({done}/{total})" if done else message)
+            said, said_at = message, clock()
+        total_before = total
 
     return report
 
@@ -76,4 +87,5 @@ def _console(*, stderr: bool) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, highlight=False, width=None if stream.isatty() else _WIDTH_OF_FILES)
+    width = None if stream.isatty() else _WIDTH_OF_FILES
+    return Console(file=stream, highlight=False, markup=False, width=width)

@@ -9,9 +9,12 @@ import msgspec
 
 from evener.cli import options, output
 from evener.cli.verb import Verb
+from evener.errors import InfeasibleError
+from evener.units import show
 
 if TYPE_CHECKING:
     from evener.artifacts.plan import Plan, Stage
+    from evener.artifacts.profile import Profile
 
 
 @click.command(
@@ -83,6 +86,7 @@ def command(
     """
     from evener import workflow
     from evener.artifacts import files
+    from evener.artifacts.profile import Profile
 
     with output.progress() as report:
         plan = workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
@@ -94,13 +98,35 @@ def command(
         return
     from evener.cli.tables import lay_out
 
-    output.print_for_people(lay_out(plan))
+    file = choices["profile"]
+    profile = (
+        workflow.profile_network(
+            net,
+            granularity=choices["granularity"],
+            processors=choices["processors"],
+            shapes=dict(shapes),
+        )
+        if file is None
+        else files.load(file, Profile)
+    )
+    output.print_for_people(lay_out(plan), *_gain(plan, profile.value, choices["processors"]))
 
 
 def plan_for_programs(plan: "Plan") -> dict[str, Any]:
     """Put a plan into the keys that programs may rely on."""
     content: dict[str, Any] = msgspec.to_builtins(plan)
     return content | {"stages": [_stage(stage) for stage in plan.stages]}
+
+
+def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) -> list[str]:
+    from evener.plan.decide import make_baseline
+
+    try:
+        single = make_baseline(profile, "single", processors=processors)
+    except InfeasibleError:
+        return []  # no processor can run the whole network: there is nothing to compare with
+    gain = f"{plan.rate_hz / single.rate_hz:.2f} times"
+    return [f"that is {gain} the best single processor ({show(single.rate_hz, 'rate')} predicted)"]
 
 
 def _stage(stage: "Stage") -> dict[str, Any]:

@@ -1,17 +1,18 @@
 """How each artifact looks to a person: a title, a table and a line of figures."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Card
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
+from evener.artifacts.front import Front, Scored
 from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
@@ -20,14 +21,14 @@ from evener.artifacts.trace import Trace
 from evener.units import show
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """Lay out rows; a column whose name starts with ">" is set to the right."""
-    made = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD)
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
+    """Lay out rows below a title; a column whose name starts with ">" is set to the right."""
+    made = Table(box=box.SIMPLE_HEAD)
     for column in columns:
-        made.add_column(column.lstrip(">"), justify="right" if column[0] == ">" else "left")
+        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
     for row in rows:
-        made.add_row(*map(escape, row))
-    return made
+        made.add_row(*row)
+    return Group(Text(title, style="bold"), made)
 
 
 @singledispatch
@@ -58,7 +59,7 @@ def _(machine: Machine) -> RenderableType:
             ("name", "kind", "cores", "runtimes", ">capacity", ">clock", ">cache", "model"),
             rows,
         ),
-        escape(f"runtimes: {versions or 'none'}"),
+        f"runtimes: {versions or 'none'}",
     )
 
 
@@ -83,10 +84,11 @@ def _(profile: Profile) -> RenderableType:
                 *(show(time_s, "time") for time_s in times),
             )
         )
+    blocks = _count(len(profile.blocks), "block")
     timed = sum(not one.interpolated for one in profile.segments)
     return Group(
         table(
-            f"{profile.network} in {len(profile.blocks)} blocks on {profile.machine.host}",
+            f"{profile.network} in {blocks} on {profile.machine.host}",
             (
                 *(">block", "first node", ">MACs", ">weights", ">hands on"),
                 *(f">{processor} x{cores}" for processor, cores in columns),
@@ -113,16 +115,16 @@ def _(plan: Plan) -> RenderableType:
         for index, stage in enumerate(plan.stages)
         for first, lane in zip((True, *[False] * len(stage.lanes)), stage.lanes, strict=False)
     ]
+    bound = "" if plan.bound_rate_hz is None else f" (bound: {show(plan.bound_rate_hz, 'rate')})"
     return Group(
         table(
-            f"{plan.what} of {plan.network} for {plan.objective}, found by {plan.method} among "
-            f"{plan.configurations:,} ({plan.space} space, {plan.cut_points} cut points)",
+            f"{plan.what} of {plan.network} for {plan.objective} ({plan.method}); {plan.space} "
+            f"space: {plan.configurations:,} plans over {_count(plan.cut_points, 'cut point')}",
             (">stage", ">blocks", "processor", "cores", "runtime", ">per frame", ">busy"),
             rows,
         ),
-        f"predicted: {show(plan.rate_hz, 'rate')} (no plan is above "
-        f"{show(plan.bound_rate_hz, 'rate')}), latency {show(plan.latency_s, 'time')} with "
-        f"{plan.credits} frames in flight",
+        f"predicted: {show(plan.rate_hz, 'rate')}{bound}, latency "
+        f"{show(plan.latency_s, 'time')} with {_count(plan.credits, 'frame')} in flight",
     )
 
 
@@ -167,7 +169,7 @@ def _(comparison: Comparison) -> RenderableType:
         for row in comparison.rows
     ]
     ratios = [
-        escape(
+        (
             f"{one.network}: the plan reaches {one.median:.3f} of the best other, {one.over} "
             f"({one.low:.3f} - {one.high:.3f})"
         )
@@ -187,7 +189,7 @@ def _(comparison: Comparison) -> RenderableType:
 @lay_out.register
 def _(dataset: DatasetFacts) -> RenderableType:
     split = ", ".join(f"{rows} {name}" for name, rows in dataset.rows.items())
-    return escape(
+    return (
         f"dataset {dataset.name}: {dataset.features} features, rows: {split}; classes: "
         f"{', '.join(dataset.classes)}"
     )
@@ -226,14 +228,45 @@ def _(card: Card) -> RenderableType:
             ("model", ">size", *(f">{name} (test)" for name in metrics)),
             rows,
         ),
-        f"rows: {split}; classes: {escape(', '.join(card.classes))}; seed {card.seed}",
+        f"rows: {split}; classes: {', '.join(card.classes)}; seed {card.seed}",
         f"the ONNX file differs from the trained network by at most {card.export_error:.1e}",
     )
 
 
 @lay_out.register
+def _(scored: Scored) -> RenderableType:
+    return _candidates("an architecture and its score", (scored,), marks={})
+
+
+@lay_out.register
+def _(front: Front) -> RenderableType:
+    marks = dict.fromkeys(front.front, "front") | {front.chosen: "chosen"}
+    return _candidates(
+        f"{_count(len(front.scored), 'architecture')}; none is both better and cheaper than those "
+        "of the front",
+        front.scored,
+        marks,
+    )
+
+
+@lay_out.register
 def _(architecture: Architecture) -> RenderableType:
-    return escape(f"architecture {architecture.id}: {architecture}")
+    return f"architecture {architecture.id}: {architecture}"
+
+
+def _candidates(title: str, scored: Sequence[Scored], marks: Mapping[str, str]) -> Group:
+    rows = [
+        (
+            one.architecture.id,
+            str(one.architecture),
+            "-" if one.score.quality is None else f"{one.score.quality:.4f}",
+            f"{one.score.macs:,}",
+            f"{one.score.weights:,}",
+            one.score.message or marks.get(one.architecture.id, ""),
+        )
+        for one in scored
+    ]
+    return table(title, ("id", "architecture", ">validation", ">MACs", ">weights", ""), rows)
 
 
 def runtimes(lane: Lane) -> str:
@@ -249,6 +282,10 @@ def _blocks(first: int, last: int) -> str:
     return f"{first}-{last}" if last > first else str(first)
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
 
@@ -256,7 +293,8 @@ def _cores(cores: Sequence[int]) -> str:
 def _equality(trace: Trace) -> str:
     if trace.equal is None:
         return "the answers were not compared with the unsplit network's"
-    error = "" if trace.max_error is None else f" (largest difference {trace.max_error:.1e})"
+    error = f" (largest difference {trace.max_error:.1e})" if trace.max_error else ""
+    error = " to the bit" if trace.max_error == 0 else error
     verb = "equal" if trace.equal else "DIFFER from"
     return f"the answers {verb} the unsplit network's{error}"
 

@@ -1,4 +1,7 @@
-"""A network and what can be said of it.
+"""A network and what can be said of it: its blocks and legal cuts, its cost, its segments.
 
-Its blocks and legal cuts, its cost, and its segments as networks of their own.
+`model.py` loads one: `source.py` reads the bytes, `normalise.py` brings the graph into one form,
+`shapes.py` and `fold.py` make its shapes static, and `light.py` draws weights for the networks
+that need no file. `blocks.py` cuts it, by way of `graph.py` and `cost.py`; `split.py` writes the
+segments, by way of `proto.py`. Start with `blocks.py`; frames to run come from `frames.py`.
 """

@@ -77,10 +77,8 @@ def weights_bytes(nodes: Iterable[ir.Node]) -> int:
 
 def _is_constant(value: ir.Value | None) -> bool:
     """Whether a value is a weight, or made from weights only."""
-    if value is None:
-        return False
-    if value.is_initializer():
-        return True
+    if value is None or value.is_initializer():
+        return value is not None
     node = value.producer()
     return node is not None and all(_is_constant(one) for one in reads(node))
 

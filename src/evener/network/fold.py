@@ -90,7 +90,7 @@ def evaluate(
         [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()],
     )
     try:
-        answers = ReferenceEvaluator(function).run(None, dict(feeds))
+        answers = ReferenceEvaluator(function).run(None, dict(feeds), attributes={})
     except Exception:  # noqa: BLE001 (the reference lacks operators and raises what numpy raises)
         return None
     return tuple(answers)

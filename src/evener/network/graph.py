@@ -32,9 +32,6 @@ def reads(node: ir.Node) -> Iterator[ir.Value]:
     for attribute in node.attributes.values():
         if attribute.type == ir.AttributeType.GRAPH:
             yield from _captured(attribute.as_graph())
-        elif attribute.type == ir.AttributeType.GRAPHS:
-            for body in attribute.as_graphs():
-                yield from _captured(body)
 
 
 def live_nodes(graph: ir.Graph) -> tuple[ir.Node, ...]:
@@ -83,10 +80,12 @@ def between(
     return tuple(node for node in graph if node in found)
 
 
-def initialisers(nodes: Iterable[ir.Node]) -> tuple[ir.Value, ...]:
-    """List the constants that some nodes read themselves, each once, in order of first use."""
+def initialisers(
+    nodes: Iterable[ir.Node], outputs: Iterable[ir.Value] = ()
+) -> tuple[ir.Value, ...]:
+    """List the constants that some nodes read or that are outputs, in order of first use."""
     found = {value: None for node in nodes for value in reads(node) if value.is_initializer()}
-    return tuple(found)
+    return tuple(found | {value: None for value in outputs if value.is_initializer()})
 
 
 def static_shape(value: ir.Value) -> tuple[int, ...] | None:

@@ -1,8 +1,8 @@
 """The networks that ship with the package onnx, their weights drawn from a seed.
 
 Their files keep small tensors as trained and make all others 0.001, so that every frame gets the
-same answer.
-Here each weight is drawn so that its layer's output has about unit power, whatever feeds it.
+same answer. Here each weight is drawn so that its layer's output has about unit power, whatever
+feeds it.
 """
 
 import hashlib

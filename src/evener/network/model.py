@@ -2,21 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 import onnx
 import onnx_ir as ir
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped] # ships no types
 
 from evener.artifacts.tensor import Tensor
 from evener.errors import InvalidFileError, InvalidNetworkError
 from evener.network import light
-from evener.network.graph import as_tensor, between, static_shape
+from evener.network.graph import as_tensor, between, live_nodes, static_shape
 from evener.network.normalise import normalise, tidy
 from evener.network.shapes import settle_shapes, without_weights
+from evener.network.source import decode, external_weights, load_external_weights, read_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +88,14 @@ def load_network(
     if source in light.FILES:
         name = str(source)
         content = light.light_file(name).read_bytes()
-        model = _decode(content, name)
+        model = decode(content, name)
         light.fill_weights(model, seed)
         return _network(model, name, [content, f"seed {seed}".encode()], shapes or {})
     path = Path(source)
-    content = _read(path)
-    model = _decode(content, str(path))
-    ir.external_data.set_base_dir(model.graph, path.parent)
-    return _network(model, path.stem, [content, *_external(model, path)], shapes or {})
+    content = read_file(path)
+    model = decode(content, str(path))
+    beside = load_external_weights(model, path)
+    return _network(model, path.stem, [content, *beside], shapes or {})
 
 
 def parse_network(
@@ -113,14 +112,13 @@ def parse_network(
         InvalidFileError: the bytes are no ONNX file, or keep weights in other files.
         InvalidNetworkError: the network cannot be planned or run as it is.
     """
-    model = _decode(content, name)
-    for tensor in _tensors(model):
-        if isinstance(tensor, ir.ExternalTensor):
-            raise InvalidFileError(
-                f"'{name}' keeps the weight '{tensor.name}' in the file '{tensor.location}' beside "
-                "it; give the path of the network instead of its bytes",
-                path=str(tensor.location),
-            )
+    model = decode(content, name)
+    for tensor in external_weights(model):
+        raise InvalidFileError(
+            f"'{name}' keeps the weight '{tensor.name}' in the file '{tensor.location}' beside it; "
+            "give the path of the network instead of its bytes",
+            path=str(tensor.location),
+        )
     return _network(model, name, [content], shapes or {})
 
 
@@ -131,9 +129,9 @@ def _network(
         normalise(model)
         settle_shapes(model, shapes)
         tidy(model)
-        _check_whole(model)
         inputs = tuple(_handed_over(model.graph, value, "input") for value in model.graph.inputs)
         outputs = tuple(_handed_over(model.graph, value, "output") for value in model.graph.outputs)
+        _check_whole(model)
     except InvalidNetworkError as error:
         raise InvalidNetworkError(f"{name}: {error}", node=error.node) from error
     sha256 = hashlib.sha256()
@@ -144,77 +142,11 @@ def _network(
     return Network(name, sha256.hexdigest(), inputs, outputs, model)
 
 
-def _read(path: Path) -> bytes:
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        near = get_close_matches(path.name, light.FILES, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        raise InvalidFileError(
-            f"there is no file {path}, and no network of that name is built in; {hint}built in: "
-            f"{', '.join(light.FILES)}",
-            path=str(path),
-        ) from error
-    except OSError as error:
-        raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; give an ONNX file", path=str(path)
-        ) from error
-    return content
-
-
-def _decode(content: bytes, where: str) -> ir.Model:
-    if not content:
-        raise InvalidFileError(f"{where} is empty; export or copy it again", path=where)
-    try:
-        proto = onnx.ModelProto.FromString(content)
-    except DecodeError as error:
-        raise InvalidFileError(
-            f"{where} is no ONNX file or is cut short ({len(content)} bytes); export or copy it "
-            "again",
-            path=where,
-        ) from error
-    if not proto.ir_version or not proto.graph.output:
-        raise InvalidFileError(
-            f"{where} holds no network that answers anything ({len(content)} bytes): it is no ONNX "
-            "file, is cut short, or its graph has no outputs; export it again",
-            path=where,
-        )
-    if proto.graph.sparse_initializer:
-        raise InvalidNetworkError(
-            f"{where}: the weight '{proto.graph.sparse_initializer[0].values.name}' is sparse, "
-            "which is not supported; export dense weights"
-        )
-    try:
-        return ir.serde.deserialize_model(proto)
-    except (ValueError, TypeError, KeyError, NotImplementedError, ir.serde.SerdeError) as error:
-        cause = error.__cause__ or error
-        raise InvalidNetworkError(f"{where}: the graph is invalid: {cause}") from error
-
-
-def _tensors(model: ir.Model) -> Iterator[ir.TensorProtocol]:
-    for graph in model.graphs():
-        for value in graph.initializers.values():
-            if value.const_value is not None:
-                yield value.const_value
-
-
-def _external(model: ir.Model, path: Path) -> list[bytes]:
-    """Load the weights that stand in other files, and return their bytes."""
-    outside = [tensor for tensor in _tensors(model) if isinstance(tensor, ir.ExternalTensor)]
-    for tensor in outside:
-        try:
-            tensor.numpy()
-        except (OSError, ValueError) as error:
-            raise InvalidFileError(
-                f"{path} keeps the weight '{tensor.name}' in the file '{tensor.location}' beside "
-                f"it, which cannot be read: {error}; copy both files together",
-                path=str(tensor.location),
-            ) from error
-    ir.external_data.load_to_model(model)
-    return [tensor.tobytes() for tensor in outside]
-
-
 def _check_whole(model: ir.Model) -> None:
+    if not live_nodes(model.graph):
+        raise InvalidNetworkError(
+            "nothing that the network answers depends on its inputs; export it again"
+        )
     try:
         onnx.checker.check_model(without_weights(model))
     except onnx.checker.ValidationError as error:
@@ -230,7 +162,7 @@ def _handed_over(graph: ir.Graph, value: ir.Value, what: str) -> Tensor:
     if not isinstance(value.type, ir.TensorType):
         raise InvalidNetworkError(
             f"the {what} '{value.name}' is a {value.type or 'value of unknown type'}, and only "
-            "tensors are handed over; export a classifier with zipmap=False"
+            "tensors are handed over; end the network before it"
         )
     if static_shape(value) is not None:
         raise InvalidNetworkError(

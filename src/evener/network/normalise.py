@@ -1,5 +1,7 @@
 """Bring any ONNX graph into one form: inputs are inputs only, constants apart, nodes in order."""
 
+from typing import Final
+
 import onnx
 import onnx_ir as ir
 from onnx_ir.passes import common
@@ -7,14 +9,24 @@ from onnx_ir.passes import common
 from evener.errors import InvalidNetworkError
 from evener.network.proto import IR_VERSION
 
-_DEFAULT_DOMAIN = "ai.onnx"  # another way to write ""
+_DEFAULT_DOMAIN: Final = "ai.onnx"  # another way to write ""
+_RANDOM: Final = frozenset(
+    {
+        "Bernoulli",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    }
+)
 
 
 class _AfterOutput(common.naming.SimpleNameGenerator):
     """Call an unnamed node after what it makes."""
 
     def generate_node_name(self, node: ir.Node) -> str:
-        return node.name or node.outputs[0].name or node.op_type
+        return node.name or next((value.name for value in node.outputs if value.name), "unread")
 
 
 def normalise(model: ir.Model) -> None:
@@ -24,17 +36,20 @@ def normalise(model: ir.Model) -> None:
     node has a name of its own; unused nodes are gone; nodes stand in topological order.
 
     Raises:
-        InvalidNetworkError: an unknown operator, a value that nothing makes, a cycle, no output.
+        InvalidNetworkError: an unknown operator, a value that nothing makes, a cycle, no
+            output, or a node that draws random numbers or trains.
     """
+    _check_names(model.graph)
     _check_opsets(model)
-    common.InlinePass()(model)
+    _apply(common.InlinePass(), model)
     _check_operators(model)
     _check_sources(model.graph)
+    _check_repeatable(model.graph)
     if not model.graph.outputs:
         raise InvalidNetworkError("the network has no outputs: mark what it answers and export it")
-    common.RemoveInitializersFromInputsPass()(model)
-    common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
-    common.NameFixPass(_AfterOutput())(model)
+    _apply(common.RemoveInitializersFromInputsPass(), model)
+    _apply(common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0), model)
+    _apply(common.NameFixPass(_AfterOutput()), model)
     try:
         model.graph.sort()
     except ValueError as error:
@@ -49,6 +64,24 @@ def tidy(model: ir.Model) -> None:
     """Remove nodes, constants and opsets that no output needs, in place."""
     common.RemoveUnusedNodesPass()(model)
     common.RemoveUnusedOpsetsPass()(model)
+
+
+def _apply(step: ir.passes.PassBase, model: ir.Model) -> None:
+    try:
+        step(model)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        # The passes trust their model: what they trip over is a node that breaks the rules of ONNX.
+        raise InvalidNetworkError(f"the graph is invalid: {error}; export it again") from error
+
+
+def _check_names(graph: ir.Graph) -> None:
+    for node in ir.traversal.RecursiveGraphIterator(graph):
+        values = [value.name for value in (*node.inputs, *node.outputs) if value is not None]
+        for name in (node.name, node.op_type, node.domain, *values):
+            if not isinstance(name, str):
+                raise InvalidNetworkError(
+                    f"the name {name!r} is no text, so the file is damaged; export it again"
+                )
 
 
 def _check_opsets(model: ir.Model) -> None:
@@ -69,8 +102,6 @@ def _check_opsets(model: ir.Model) -> None:
 
 def _check_operators(model: ir.Model) -> None:
     for node in ir.traversal.RecursiveGraphIterator(model.graph):
-        if node.domain == _DEFAULT_DOMAIN:
-            node.domain = ""
         domain = node.domain or _DEFAULT_DOMAIN
         version = model.opset_imports.get(node.domain)
         if version is None:
@@ -109,6 +140,24 @@ def _check_sources(graph: ir.Graph) -> None:
             raise InvalidNetworkError(
                 f"the output '{value.name}' is made by no node; export the network again"
             )
+
+
+def _check_repeatable(graph: ir.Graph) -> None:
+    for node in ir.traversal.RecursiveGraphIterator(graph):
+        if node.op_type in _RANDOM or _trains(node):
+            raise InvalidNetworkError(
+                f"{_named(node)} answers the same frame differently each time or learns from it; "
+                "export the network for inference, in PyTorch after model.eval()",
+                node=node.name or "",
+            )
+
+
+def _trains(node: ir.Node) -> bool:
+    if node.op_type == "BatchNormalization":
+        return node.attributes.get_int("training_mode", 0) != 0
+    flag = node.inputs[2] if node.op_type == "Dropout" and len(node.inputs) > 2 else None
+    tensor = None if flag is None else ir.convenience.get_const_tensor(flag)
+    return tensor is not None and bool(tensor.numpy().any())
 
 
 def _comes_from_nowhere(value: ir.Value) -> bool:

@@ -36,8 +36,12 @@ def model_proto(
     Raises:
         InvalidNetworkError: the constants exceed the 2 GiB that a message can hold.
     """
-    constants = [(value, value.const_value) for value in initialisers]
-    size_bytes = sum(tensor.nbytes for _, tensor in constants if tensor is not None)
+    constants = {
+        value.name or "": value.const_value
+        for value in initialisers
+        if value.const_value is not None
+    }
+    size_bytes = sum(tensor.nbytes for tensor in constants.values())
     if size_bytes > LARGEST_BYTES:
         raise InvalidNetworkError(
             f"'{name}' holds {size_bytes / 1e9:.2f} GB of weights and one ONNX message at most "
@@ -48,18 +52,33 @@ def model_proto(
         proto.opset_import.add(domain=domain, version=version)
     graph = proto.graph
     graph.name = name
+    try:
+        _fill(graph, nodes, inputs, outputs, constants)
+    except ir.serde.SerdeError as error:
+        cause = str(error.__cause__ or error).partition("\n")[0]
+        raise InvalidNetworkError(
+            f"'{name}' has a node that cannot be written: {cause}; export the network again"
+        ) from error
+    return proto
+
+
+def _fill(
+    graph: onnx.GraphProto,
+    nodes: Iterable[ir.Node],
+    inputs: Sequence[ir.Value],
+    outputs: Sequence[ir.Value],
+    constants: Mapping[str, ir.TensorProtocol],
+) -> None:
     for value in inputs:
         ir.serde.serialize_value_into(graph.input.add(), value)
     for value in outputs:
         ir.serde.serialize_value_into(graph.output.add(), value)
-    for value, tensor in constants:
-        if tensor is not None:
-            tensor.name = value.name or ""
-            ir.serde.serialize_tensor_into(graph.initializer.add(), tensor)
+    for name, tensor in constants.items():
+        tensor.name = name
+        ir.serde.serialize_tensor_into(graph.initializer.add(), tensor)
     answered = set(outputs)
     for node in nodes:
         ir.serde.serialize_node_into(graph.node.add(), node)
         for value in node.outputs:
             if value.name and value.type is not None and value not in answered:
                 ir.serde.serialize_value_into(graph.value_info.add(), value)
-    return proto

@@ -14,6 +14,7 @@ from evener.network.proto import model_proto
 
 _SMALL_BYTES = 1024  # constants up to this size may be shapes, which inference needs to see
 _ML = "ai.onnx.ml"
+_TEXT = ir.DataType.STRING
 
 
 def settle_shapes(model: ir.Model, shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -164,7 +165,7 @@ def _infer(model: ir.Model) -> None:
 def without_weights(model: ir.Model) -> onnx.ModelProto:
     """Write a model with its large constants turned into inputs."""
     graph = model.graph
-    constants = initialisers(graph)
+    constants = initialisers(graph, graph.outputs)
     small = [value for value in constants if _nbytes(value) <= _SMALL_BYTES]
     big = [value for value in constants if _nbytes(value) > _SMALL_BYTES]
     return model_proto(
@@ -173,7 +174,7 @@ def without_weights(model: ir.Model) -> onnx.ModelProto:
         outputs=graph.outputs,
         initialisers=small,
         opsets=model.opset_imports,
-        name=graph.name or "network",
+        name="network",
     )
 
 
@@ -192,10 +193,11 @@ def _probe_classic_models(model: ir.Model) -> bool:
         else:
             answers = evaluate(node, feeds, model.opset_imports) or ()
             for value, answer in zip(node.outputs, answers, strict=False):
-                if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf":
-                    value.dtype = ir.DataType.from_numpy(answer.dtype)
-                    value.shape = ir.Shape(answer.shape)
-                    found = True
+                array = np.asarray(answer)
+                numbers = array.dtype.kind in "biuf"
+                value.dtype = ir.DataType.from_numpy(array.dtype) if numbers else _TEXT
+                value.shape = ir.Shape(array.shape)
+                found = True
     return found
 
 

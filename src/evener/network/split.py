@@ -36,7 +36,7 @@ def segment_model(network: Network, blocks: Blocks, first: int, last: int) -> by
         nodes,
         inputs=inputs,
         outputs=outputs,
-        initialisers=initialisers(nodes),
+        initialisers=initialisers(nodes, outputs),
         opsets=network.model.opset_imports,
         name=f"{network.name}-{first}-{last}",
     ).SerializeToString()
@@ -54,7 +54,7 @@ def whole_model(network: Network) -> bytes:
         graph,
         inputs=graph.inputs,
         outputs=graph.outputs,
-        initialisers=initialisers(graph),
+        initialisers=initialisers(graph, graph.outputs),
         opsets=network.model.opset_imports,
         name=network.name,
     ).SerializeToString()

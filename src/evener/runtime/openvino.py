@@ -204,7 +204,7 @@ def _writeable(array: Array) -> Array:
     if array.flags.writeable:
         return array
     memory = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
-    return np.ndarray(array.shape, array.dtype, buffer=memory)
+    return np.ndarray(array.shape, array.dtype, buffer=memoryview(memory))
 
 
 def _translated(what: str, act: Callable[[], ResultT]) -> ResultT:

@@ -60,8 +60,9 @@ def standardisation(x_BF: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDA
     """
     exact_BF = x_BF.astype(np.float64)
     deviation_F = exact_BF.std(axis=0)
-    constant_F = np.ptp(exact_BF, axis=0) == 0
-    scale_F = 1 / np.where(constant_F, 1.0, deviation_F)
+    # A deviation that single precision cannot divide by is none; that of a constant is rounding.
+    varies_F = (np.ptp(exact_BF, axis=0) > 0) & (deviation_F > np.finfo(np.float32).tiny)
+    scale_F = 1 / np.where(varies_F, deviation_F, 1.0)
     return exact_BF.mean(axis=0).astype(np.float32), scale_F.astype(np.float32)
 
 

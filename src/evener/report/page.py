@@ -1,0 +1,50 @@
+"""Write what a build found as one HTML page that needs nothing but a browser."""
+
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from evener.artifacts.files import write_whole
+from evener.report import sections
+from evener.report.content import ReportContent as ReportContent
+from evener.report.markup import page, tag
+from evener.report.style import STYLE
+
+
+def write_report(path: Path, content: ReportContent) -> None:
+    """Write the report; equal content gives equal bytes.
+
+    Args:
+        path: the HTML file; its folder is made if need be.
+        content: what it shows.
+
+    Raises:
+        InvalidFileError: the file cannot be written; nothing is left behind.
+    """
+    write_whole(path, page(_document(content)).encode())
+
+
+def _document(content: ReportContent) -> Element:
+    title = f"{content.project}: what the build found"
+    return tag(
+        "html",
+        tag(
+            "head",
+            tag("meta", charset="utf-8"),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("title", title),
+            tag("style", STYLE),
+        ),
+        tag(
+            "body",
+            tag(
+                "main",
+                *sections.verdict(content),
+                *sections.candidates(content),
+                *sections.plan(content),
+                *sections.measured(content),
+                *sections.made(content),
+                *sections.next_steps(content),
+            ),
+        ),
+        lang="en",
+    )

@@ -1,0 +1,229 @@
+"""The sections of the page, in the order in which a reader asks: does it hold, why, what next."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from xml.etree.ElementTree import Element
+
+from evener.artifacts.front import Scored
+from evener.artifacts.requirements import METRICS, Verdict
+from evener.report.bars import rates
+from evener.report.content import ReportContent
+from evener.report.markup import Child, tag
+from evener.report.scatter import accuracy_against_cost
+from evener.report.stages import stages
+from evener.units import show
+
+
+def verdict(content: ReportContent) -> list[Element]:
+    """Say whether the requirements hold, and what the network is."""
+    card = content.card
+    quality = ", ".join(f"{name} {value:.3g}" for name, value in card.test.items())
+    made = [
+        tag("h1", content.project),
+        tag(
+            "p",
+            f"{card.architecture}: {card.weights:,} weights, {show(card.network_bytes, 'size')}, "
+            f"{quality} on {card.rows.get('test', 0):,} test rows.",
+            class_="lead",
+        ),
+    ]
+    if not content.verdicts:
+        return [*made, tag("p", "No requirements were set in evener.toml.", class_="verdict")]
+    text, missed = _headline(content.verdicts)
+    made.append(tag("p", text, class_=f"verdict {'bad' if missed else 'good'}"))
+    made.append(
+        _table(
+            ("requirement", "limit", "measured", "holds"),
+            [_verdict_row(one) for one in content.verdicts],
+            numbers=(1, 2),
+        )
+    )
+    return made
+
+
+def candidates(content: ReportContent) -> list[Element]:
+    """Show what was tried, and what it was held against."""
+    chart = accuracy_against_cost(content.front, content.card.baselines)
+    made = [tag("h2", "Networks tried")]
+    if chart is not None:
+        caption = (
+            "Filled: the one chosen. Joined: those than which no other is both as good and as "
+            "cheap. Dashed: simple models, whose cost is counted otherwise."
+        )
+        made.append(tag("figure", chart, tag("figcaption", caption)))
+    tests = "; ".join(
+        f"{one.name}: {', '.join(f'{name} {value:.3g}' for name, value in one.test.items())}, "
+        f"{show(one.size_bytes, 'size')}"
+        for one in content.card.baselines
+    )
+    if tests:
+        made.append(tag("p", f"On the test rows the simple models reach: {tests}."))
+    rows = [_scored_row(one, chosen=content.front.chosen) for one in content.front.scored]
+    head = ("network", "multiply-accumulates", "weights", "validation accuracy")
+    table = _table(head, rows, numbers=(1, 2, 3))
+    return [*made, tag("details", tag("summary", f"All {len(rows)} as a table"), table)]
+
+
+def plan(content: ReportContent) -> list[Element]:
+    """Show which blocks run where."""
+    found = content.plan
+    text = (
+        f"{len(found.stages)} {'stage' if len(found.stages) == 1 else 'stages'}, found by "
+        f"{found.method} for {found.objective}: predicted {show(found.rate_hz, 'rate')} and "
+        f"{show(found.latency_s, 'time')} per answer with {found.credits} in flight."
+    )
+    if found.bound_rate_hz is not None:
+        text += f" No plan can be faster than {show(found.bound_rate_hz, 'rate')} by this profile."
+    caption = "Bars: time per frame; filled as measured in the run, outlined as predicted."
+    return [
+        tag("h2", "The plan"),
+        tag("p", text),
+        tag("figure", stages(found, content.trace), tag("figcaption", caption)),
+    ]
+
+
+def measured(content: ReportContent) -> list[Element]:
+    """Show the plan beside single, all cores and copies, by the wall clock."""
+    comparison = content.comparison
+    made = [tag("h2", "Measured on this machine")]
+    for ratio in comparison.ratios:
+        text = (
+            f"The plan reaches {ratio.median:.3g} times the rate of "
+            f"{ratio.over.replace('_', ' ')}, the best other way (middle half of "
+            f"{comparison.rounds} rounds: {ratio.low:.3g} to {ratio.high:.3g})."
+        )
+        made.append(tag("p", text))
+    chart = rates(comparison.rows)
+    if chart is not None:
+        caption = (
+            "Bars: median rate over the rounds; line: lower to upper quartile; diamond: predicted."
+        )
+        made.append(tag("figure", chart, tag("figcaption", caption)))
+        rows = [
+            (
+                row.name,
+                show(row.rate_hz, "rate"),
+                show(row.predicted_rate_hz, "rate"),
+                show(row.latency_p50_s, "time"),
+                show(row.latency_p99_s, "time"),
+            )
+            for row in comparison.rows
+        ]
+        head = ("way", "rate", "predicted", "latency p50", "latency p99")
+        made.append(_table(head, rows, numbers=(1, 2, 3, 4)))
+    trace = content.trace
+    text = (
+        f"The test rows went through the plan as {trace.frames:,} frames in "
+        f"{show(trace.elapsed_s, 'time')}: {show(trace.rate_hz, 'rate')}, latency "
+        f"{show(trace.latency_p50_s, 'time')} (median) and {show(trace.latency_p99_s, 'time')} "
+        f"(99th percentile), {trace.dropped:,} dropped."
+    )
+    return [*made, tag("p", text)]
+
+
+def made(content: ReportContent) -> list[Element]:
+    """Say from what and how the network was made."""
+    card, machine = content.card, content.profile.machine
+    processors = "; ".join(
+        f"{one.name}: {one.model or one.kind}"
+        + (f", {len(one.cores)} {'core' if len(one.cores) == 1 else 'cores'}" if one.cores else "")
+        for one in machine.processors
+    )
+    facts = {
+        "Data": f"{', '.join(f'{count:,} {part}' for part, count in card.rows.items())} rows, "
+        f"{len(card.classes)} classes",
+        "Data sha256": card.data_sha256,
+        "Training": f"{card.epochs} epochs in {show(content.training_s, 'time')}, seed {card.seed}",
+        "Network sha256": card.network_sha256,
+        "File against trainer": f"largest difference of a probability {card.export_error:.2g}",
+        "Machine": f"{machine.host}, {machine.system}",
+        "Processors": processors,
+        "Versions": ", ".join(f"{name} {version}" for name, version in content.versions.items()),
+    }
+    terms = [(tag("dt", term), tag("dd", fact)) for term, fact in facts.items()]
+    return [tag("h2", "How it was made"), tag("dl", *chain.from_iterable(terms))]
+
+
+def next_steps(content: ReportContent) -> list[Element]:
+    """Say what to type next, from the project's folder."""
+    file = content.network_file
+    steps = (
+        ("Answer your own rows, one array per input in an npz file:",
+         f"evener run {file} --frames rows.npz --out answers.npz"),
+        ("Measure again, against peers too:", f"evener bench {file}"),
+        ("Plan for another limit:", f"evener plan {file} --max-latency '5 ms'"),
+        ("After a change of evener.toml or the data; what did not change is kept:",
+         "evener build ."),
+    )  # fmt: skip
+    made = [tag("h2", "What to type next"), tag("p", "In the project's folder:", class_="note")]
+    for why, command in steps:
+        made += [tag("p", why), tag("pre", tag("code", command))]
+    return made
+
+
+def _headline(verdicts: Sequence[Verdict]) -> tuple[str, bool]:
+    """Return what the verdicts come to, and whether a hard requirement is missed."""
+    missed = [one.name for one in verdicts if one.hard and not one.holds]
+    wishes = [one.name for one in verdicts if not one.hard and not one.holds]
+    hard = sum(one.hard for one in verdicts)
+    if missed:
+        text = f"{len(missed)} of {hard} requirements missed: {', '.join(missed)}"
+    else:
+        text = "All requirements hold" if hard else "Nothing is required"
+    if wishes:
+        text += f"; wishes missed: {', '.join(wishes)}"
+    return text, bool(missed)
+
+
+def _verdict_row(one: Verdict) -> tuple[Child, ...]:
+    metric = METRICS[one.name]
+    name = tag("span", one.name, *([] if one.hard else [" (wish)"]), tag("small", metric.means))
+    text, style = ("✓ yes", "good") if one.holds else ("✗ no", "bad")
+    if one.value is None:
+        text = "✗ not measured"
+    return (
+        name,
+        f"{'≤' if one.relation == '<=' else '≥'} {show(one.limit, metric.dimension)}",
+        show(one.value, metric.dimension),
+        tag("span", text, class_=style),
+    )
+
+
+def _scored_row(one: Scored, *, chosen: str) -> tuple[Child, ...]:
+    score = one.score
+    name: Child = str(one.architecture)
+    if one.architecture.id == chosen:
+        name = tag("strong", f"{one.architecture} (chosen)")
+    if score.quality is None:
+        return (
+            name,
+            "-",
+            "-",
+            f"{score.status}: {score.message}" if score.message else score.status,
+        )
+    return (
+        name,
+        f"{score.macs:,}",
+        f"{score.weights:,}",
+        f"{score.quality:.4f} ± {score.quality_error:.4f}",
+    )
+
+
+def _table(
+    head: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Sequence[int]
+) -> Element:
+    def cell(kind: str, place: int, child: Child) -> Element:
+        return tag(kind, child, **({"class": "number"} if place in numbers else {}))
+
+    return tag(
+        "div",
+        tag(
+            "table",
+            tag("thead", tag("tr", *(cell("th", i, name) for i, name in enumerate(head)))),
+            tag(
+                "tbody",
+                *(tag("tr", *(cell("td", i, one) for i, one in enumerate(row))) for row in rows),
+            ),
+        ),
+        class_="wide",
+    )

@@ -1,0 +1,156 @@
+"""Admit frames by credit: the first stage's lanes take the next one when a credit is free.
+
+A credit is a frame in flight: granted when the frame is taken, given back when its answer was
+emitted. So whatever the lanes' speeds, no more frames are in flight than there are credits.
+"""
+
+from collections.abc import Iterator
+from threading import Condition, Lock
+
+from evener.comm.channel import Message, Slot
+from evener.errors import ChannelClosedError
+from evener.run.record import Record
+from evener.runtime.session import Array
+
+Frame = tuple[Array, ...]
+
+
+class Entry:
+    """The inlet of the first stage: the reading half of a channel.
+
+    Args:
+        credits: most frames in flight.
+    """
+
+    def __init__(self, credits: int) -> None:  # noqa: A002 - the word of the whole field
+        self._credits = credits
+        # The caller's thread, which an interrupt can hit anywhere, touches plain locks only: one
+        # raised within a Condition's own methods would leave its lock held.
+        self._lock = Lock()
+        self._may_pull = Condition(self._lock)
+        self._over = Lock()  # held during a run
+        self._run: tuple[Iterator[Frame], Record] | None = None
+        self._in_flight: dict[int, Frame] = {}
+        self._pulling = False
+        self._next_id = 0
+        self._credit_at_s = 0.0
+        self._closed = False
+        self._cause: Exception | None = None
+        self.failure: BaseException | None = None
+        """What the source of frames raised in this run, if it did."""
+
+    @property
+    def in_flight(self) -> dict[int, Frame]:
+        """The frames admitted and not yet emitted, by number: what could be run again."""
+        with self._lock:
+            return dict(self._in_flight)
+
+    def begin(self, frames: Iterator[Frame], record: Record) -> None:
+        """Let the lanes take the frames of a new run; none of another may be in flight."""
+        with self._lock:
+            self._check_open()
+            self._over.acquire(blocking=False)
+            self._run = (frames, record)
+            self._next_id, self.failure = 0, None
+            self._credit_at_s = record.clock()
+            self._may_pull.notify()
+
+    def get(self, deadline: float | None = None) -> Message:  # noqa: ARG002 - lanes wait for ever
+        """Take the next frame as soon as a credit is free; waits between runs too.
+
+        Raises:
+            ChannelClosedError: the pipeline is closed.
+        """
+        while True:
+            (frames, record), waited_s = self._claim()
+            frame = self._pull(frames)
+            with self._lock:
+                self._pulling = False
+                if frame is not None:
+                    frame_id = self._next_id
+                    self._next_id += 1
+                    self._in_flight[frame_id] = frame
+                    record.waited.append(waited_s)
+                    record.granted.append(record.clock())
+                else:
+                    self._run = None
+                self._tell()
+                if frame is not None:
+                    return Message(frame_id=frame_id, slot=Slot(index=-1, arrays=frame))
+
+    def free(self, slot: Slot) -> None:
+        """Do nothing: a frame is kept until its answer was emitted."""
+
+    def release(self, frame_id: int, now_s: float) -> None:
+        """Give back the credit of a frame whose answer was emitted or dropped."""
+        with self._lock:
+            del self._in_flight[frame_id]
+            self._credit_at_s = now_s
+            self._tell()
+
+    def stop(self) -> None:
+        """Admit no more frames of this run."""
+        with self._lock:
+            self._run = None
+            self._tell()
+
+    def wait(self) -> None:
+        """Wait until no frame is in flight and none will come.
+
+        Raises:
+            ChannelClosedError: the pipeline was closed meanwhile.
+        """
+        with self._over, self._lock:
+            self._check_open()
+
+    def close(self, cause: Exception | None = None) -> None:
+        """Wake everyone who waits; a second call does nothing."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed, self._cause = True, cause
+            self._run = None
+            self._may_pull.notify_all()
+            self._tell()
+
+    def _claim(self) -> tuple[tuple[Iterator[Frame], Record], float]:
+        """Wait for a run, a credit and the turn to ask the source; return how long for a credit."""
+        asked_s: float | None = None
+        with self._lock:
+            while True:
+                self._check_open()
+                if self._run is not None and not self._pulling:
+                    now_s = self._run[1].clock()
+                    asked_s = now_s if asked_s is None else asked_s
+                    if len(self._in_flight) < self._credits:
+                        self._pulling = True
+                        return self._run, max(0.0, min(self._credit_at_s, now_s) - asked_s)
+                elif self._run is None:
+                    asked_s = None
+                self._may_pull.wait()
+
+    def _tell(self) -> None:
+        if self._is_over():
+            if self._over.locked():
+                self._over.release()
+        elif not self._pulling and len(self._in_flight) < self._credits:
+            self._may_pull.notify()
+
+    def _is_over(self) -> bool:
+        return self._closed or (self._run is None and not self._pulling and not self._in_flight)
+
+    def _pull(self, frames: Iterator[Frame]) -> Frame | None:
+        """Ask the source, outside the lock: however slow it is, answers are emitted meanwhile."""
+        try:
+            return next(frames, None)
+        except BaseException as error:  # noqa: BLE001 - the caller's code; raised again to it
+            self.failure = error
+            return None
+
+    def _check_open(self) -> None:
+        if self._closed:
+            reason = f": {self._cause}" if self._cause is not None else ""
+            raise ChannelClosedError(
+                f"the pipeline is closed, {len(self._in_flight)} frames were in flight{reason}; "
+                "open it again to run more"
+            ) from self._cause

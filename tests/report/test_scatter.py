@@ -1,0 +1,92 @@
+"""Accuracy against cost."""
+
+import msgspec
+
+from evener.artifacts.front import Front
+from evener.report.content import ReportContent
+from evener.report.scatter import accuracy_against_cost
+
+
+def test_every_scored_network_is_a_point_placed_by_cost_and_accuracy(
+    content: ReportContent,
+) -> None:
+    chart = accuracy_against_cost(content.front, content.card.baselines)
+
+    assert chart is not None
+    points = list(chart.iter("circle"))
+    places = [(float(one.get("cx", "")), -float(one.get("cy", ""))) for one in points]
+    qualities = [one.score.quality or 0 for one in content.front.scored[:5]]
+    assert len(points) == 5
+    assert [x for x, _ in places] == sorted(x for x, _ in places)
+    by_height = sorted(range(5), key=lambda index: places[index][1])
+    assert by_height == sorted(range(5), key=lambda index: qualities[index])
+
+
+def test_the_chosen_one_is_marked_and_named_and_the_front_is_joined(
+    content: ReportContent,
+) -> None:
+    chart = accuracy_against_cost(content.front, content.card.baselines)
+
+    assert chart is not None
+    styles = [one.get("class") for one in chart.iter("circle")]
+    assert styles == ["front-point", "front-point", "front-point", "chosen", "point"]
+    assert "mlp 96-96 gelu" in [one.text for one in chart.iter("text")]
+    (front,) = chart.iter("polyline")
+    assert len(front.get("points", "").split()) == 4
+
+
+def test_baselines_are_lines_and_their_names_do_not_overlap(content: ReportContent) -> None:
+    chart = accuracy_against_cost(content.front, content.card.baselines)
+
+    assert chart is not None
+    lines = [one for one in chart.iter("line") if one.get("class") == "baseline"]
+    names = {
+        (one.text or "").split()[0]: float(one.get("y", ""))
+        for one in chart.iter("text")
+        if (one.text or "").startswith(("linear", "forest"))
+    }
+    assert len(lines) == 2
+    assert names["linear"] - names["forest"] >= 12
+
+
+def test_what_is_to_be_seen_is_told_in_words(content: ReportContent) -> None:
+    chart = accuracy_against_cost(content.front, content.card.baselines)
+
+    assert chart is not None
+    assert chart[1].text == (
+        "5 networks, 4 of them on the front. Chosen: mlp 96-96 gelu, 0.9805 at 16,320 "
+        "multiply-accumulates. Baseline linear: 0.9533. Baseline forest: 0.9582."
+    )
+
+
+def test_one_network_alone_is_a_chart(content: ReportContent) -> None:
+    only = content.front.scored[3]
+    front = Front(scored=(only,), front=(only.architecture.id,), chosen=only.architecture.id)
+
+    chart = accuracy_against_cost(front, ())
+
+    assert chart is not None
+    assert len(list(chart.iter("circle"))) == 1
+
+
+def test_without_a_score_there_is_no_chart(content: ReportContent) -> None:
+    failed = msgspec.structs.replace(content.front, scored=content.front.scored[5:])
+
+    assert accuracy_against_cost(failed, content.card.baselines) is None
+
+
+def test_costs_are_written_short(content: ReportContent) -> None:
+    only = content.front.scored[3]
+    small = msgspec.structs.replace(only, score=msgspec.structs.replace(only.score, macs=20))
+    large = msgspec.structs.replace(only, score=msgspec.structs.replace(only.score, macs=2**31))
+
+    chart = accuracy_against_cost(msgspec.structs.replace(content.front, scored=(small, large)), ())
+
+    assert chart is not None
+    texts = [one.text for one in chart.iter("text")]
+    assert [one for one in ("10", "1 k", "10 M", "10 G") if one in texts] == [
+        "10",
+        "1 k",
+        "10 M",
+        "10 G",
+    ]

@@ -1,0 +1,141 @@
+"""A pipeline held against the unsplit network."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evener.artifacts.tensor import Tensor
+from evener.errors import InputError
+from evener.run.equality import compare_outputs, difference
+from evener.run.pipeline import Pipeline
+from evener.runtime import pinning
+from evener.runtime.onnxruntime import OnnxRuntime
+from evener.runtime.session import Array
+from evener.testing import plans, tiny
+from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, vector
+
+CORES = sorted(pinning.PROCESS_CORES)
+NAMES = ["x", "h1", "h2", "y"]
+
+
+def opened() -> Pipeline:
+    return Pipeline(
+        plans.chain((2, [(CORES[0],)]), (1, [(CORES[-1],)])),
+        lambda first, last: tiny.dense_between(NAMES, first=first, last=last),
+        inputs=[Tensor(name="x", shape=(2, tiny.WIDTH), dtype="float32")],
+        runtimes={"onnxruntime": OnnxRuntime()},
+        optimisation="extended",
+    )
+
+
+def test_a_split_network_is_equal_to_the_whole_on_every_frame() -> None:
+    whole = tiny.dense(layers=3)
+    with opened() as pipeline:
+        found = compare_outputs(
+            pipeline,
+            whole,
+            iter(tiny.frames(37)),
+            runtime=OnnxRuntime(),
+            core=CORES[0],
+            optimisation="extended",
+        )
+
+    assert (found.frames, found.equal, found.max_error) == (37, True, 0.0)
+
+
+def test_another_network_is_found_out() -> None:
+    with opened() as pipeline:
+        found = compare_outputs(
+            pipeline,
+            tiny.dense(layers=3, seed=1),
+            tiny.frames(20),
+            runtime=OnnxRuntime(),
+            core=CORES[0],
+        )
+
+    assert not found.equal
+    assert found.max_error > 0.1
+
+
+def test_frames_are_taken_a_few_at_a_time() -> None:
+    taken, ahead = 0, []
+
+    def source() -> Iterator[tuple[Array]]:
+        nonlocal taken
+        for value in range(64):
+            taken += 1
+            yield (np.full(SHAPE, value, np.float32),)
+
+    runtime = ScriptedRuntime(lambda _, value: ahead.append(taken - value))
+    with Pipeline(
+        plans.chain((1, [()]), runtime="scripted"),
+        lambda *_: b"x>y",
+        inputs=[vector("x")],
+        runtimes={"scripted": runtime},
+    ) as pipeline:
+        found = compare_outputs(pipeline, b"x>y", source(), runtime=runtime, core=CORES[0])
+
+    assert (found.frames, found.equal) == (64, True)
+    assert len(ahead) == 128
+    assert max(ahead) <= 16
+
+
+def test_no_frame_is_no_comparison() -> None:
+    with opened() as pipeline, pytest.raises(InputError, match="no frame to compare"):
+        compare_outputs(pipeline, tiny.dense(layers=3), [], runtime=OnnxRuntime(), core=CORES[0])
+
+
+def test_a_network_with_other_tensors_is_refused() -> None:
+    with opened() as pipeline, pytest.raises(InputError, match="reads 'a', unlike the pipeline"):
+        compare_outputs(
+            pipeline, tiny.branching(), tiny.frames(1), runtime=OnnxRuntime(), core=CORES[0]
+        )
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "error"),
+    [
+        ([1.0, -4.0], [1.0, -4.0], 0.0),
+        ([1.0, -4.0], [2.0, -4.0], 0.25),
+        ([0.0, 0.0], [0.0, 1e-9], float("inf")),
+        ([np.nan, 1.0], [np.nan, 1.0], 0.0),
+        ([np.nan, 1.0], [0.0, 1.0], float("inf")),
+        ([np.inf, 1.0], [np.inf, 1.5], 0.5),
+        ([0.0, 1.0], [-0.0, 1.0], 0.0),
+    ],
+)
+def test_errors_are_relative_to_the_largest_value(
+    expected: list[float], answer: list[float], error: float
+) -> None:
+    equal, found = difference([np.array(expected)], [np.array(answer)])
+
+    assert found == error
+    assert equal == (np.array(expected).tobytes() == np.array(answer).tobytes())
+
+
+def test_each_output_is_measured_by_its_own_size() -> None:
+    small, large = np.array([0.001]), np.array([1000.0])
+
+    assert difference([small, large], [small * 2, large])[1] == pytest.approx(1.0)
+
+
+def test_texts_are_the_same_or_not() -> None:
+    one, other = np.array(["a"], object), np.array(["b"], object)
+
+    assert difference([one], [one.copy()]) == (True, 0.0)
+    assert difference([one], [other]) == (False, float("inf"))
+
+
+@given(st.lists(st.integers(-100, 100), min_size=1), st.integers(-5, 5))
+def test_integers_are_compared_without_wrapping(values: list[int], shift: int) -> None:
+    one = np.array(values, np.int8)
+    other = np.array([value + shift for value in values], np.int8)
+    largest = max(abs(value) for value in values)
+    expected = 0.0 if shift == 0 else abs(shift) / largest if largest else float("inf")
+
+    equal, error = difference([one], [other])
+    assert equal == (shift == 0)
+    assert error == pytest.approx(expected)

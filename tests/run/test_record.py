@@ -1,0 +1,52 @@
+"""What a run came to."""
+
+import pytest
+
+from evener.run.record import LaneRecord, Record, trace_of
+
+
+def recorded(granted: list[float], emitted: list[float], waited: list[float]) -> Record:
+    record = Record(clock=lambda: 0.0)
+    record.granted.extend(granted)
+    record.emitted.extend(emitted)
+    record.waited.extend(waited)
+    return record
+
+
+def test_latency_leaves_out_the_wait_for_a_credit() -> None:
+    trace = trace_of(recorded([0, 1, 2], [3, 4, 5], [0, 7, 9]), [])
+
+    assert (trace.latency_p50_s, trace.wait_p50_s) == (3, 7)
+
+
+def test_the_rate_leaves_out_how_the_pipeline_fills() -> None:
+    trace = trace_of(recorded([0] * 5, [100, 101, 102, 103, 104], [0] * 5), [])
+
+    assert trace.rate_hz == 1
+    assert trace.elapsed_s == 104
+
+
+def test_a_single_frame_has_the_rate_of_its_latency() -> None:
+    assert trace_of(recorded([1], [5], [0]), []).rate_hz == 0.25
+
+
+def test_the_99th_percentile_is_that_of_all_frames() -> None:
+    trace = trace_of(recorded([0] * 101, [float(n) for n in range(101)], [0] * 101), [])
+
+    assert trace.latency_p99_s == pytest.approx(99)
+
+
+def test_a_lane_says_how_long_it_took_and_how_busy_it_was() -> None:
+    lane = LaneRecord(stage=1, processor="p", cores=(3,), times_s=[1, 2, 6], planned_s=1.5)
+    trace = trace_of(recorded([0], [10], [0]), [lane])
+
+    (stage,) = trace.stages
+    assert (stage.stage, stage.processor, stage.cores, stage.planned_s) == (1, "p", (3,), 1.5)
+    assert (stage.frames, stage.median_s, stage.busy) == (3, 2, 0.9)
+
+
+def test_a_lane_that_no_frame_came_to_was_not_busy() -> None:
+    lane = LaneRecord(stage=0, processor="p", cores=(), times_s=[], planned_s=1.0)
+    (stage,) = trace_of(recorded([0], [10], [0]), [lane]).stages
+
+    assert (stage.frames, stage.median_s, stage.busy) == (0, 0, 0)
