@@ -166,6 +166,7 @@ CARD = Card(
     network_bytes=30_000,
     architecture=ARCHITECTURE,
     weights=6_570,
+    features=64,
     data_sha256="ef" * 32,
     rows={"train": 60, "validation": 20, "test": 20},
     classes=("0", "1"),
