@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.files import file_sha256
+from evener.artifacts.page import Page
 from evener.errors import InputError, InvalidFileError
-from evener.workflow.steps import Page, Steps, code_version, file_sha256, open_steps
+from evener.workflow.steps import Steps, code_version, open_steps
 
 
 class Work:

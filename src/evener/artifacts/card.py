@@ -24,7 +24,11 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Baselines(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The simple models of one dataset, as one artifact."""
+    """The simple models of one dataset, as one artifact.
+
+    Attributes:
+        models: one per kind of simple model.
+    """
 
     kind: ClassVar[str] = "baselines"
     schema: ClassVar[int] = 1

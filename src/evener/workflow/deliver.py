@@ -12,8 +12,9 @@ import numpy as np
 
 from evener.artifacts.card import Card
 from evener.artifacts.comparison import Comparison
-from evener.artifacts.files import Kept
+from evener.artifacts.files import Kept, file_sha256
 from evener.artifacts.front import Front
+from evener.artifacts.page import Page
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.project import Project
@@ -26,7 +27,7 @@ from evener.workflow.learn import Learning, package_versions
 from evener.workflow.opened import Opened, Progress, find_processors, open_network, restrict
 from evener.workflow.plan import Wish, plan_live, settle_profile
 from evener.workflow.run import run_opened
-from evener.workflow.steps import Page, Steps, code_version, file_sha256
+from evener.workflow.steps import Steps, code_version
 
 REPORT_FILE: Final = "report.html"
 ROUNDS: Final = 9  # of the comparison with single, all cores and copies

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Baselines, Card
 from evener.artifacts.dataset import DatasetFacts
-from evener.artifacts.files import Kept, write_whole
+from evener.artifacts.files import Kept, file_sha256, write_whole
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.project import Project
 from evener.errors import MissingExtraError
 from evener.units import parse
 from evener.workflow.opened import Progress
-from evener.workflow.steps import Steps, code_version, file_sha256
+from evener.workflow.steps import Steps, code_version
 
 if TYPE_CHECKING:
     from evener.data.dataset import Dataset

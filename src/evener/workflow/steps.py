@@ -12,9 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, Final
-
-import msgspec
+from typing import Final
 
 from evener.artifacts.files import ArtifactT, Kept, digest, load, save, sweep
 from evener.errors import InputError, InvalidFileError
@@ -22,27 +20,6 @@ from evener.errors import InputError, InvalidFileError
 STATE_FOLDER: Final = ".evener"
 _INPUTS: Final = "inputs"
 _LOCK: Final = "lock"
-
-
-class Page(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A page that a step wrote beside its artifact.
-
-    Attributes:
-        path: where it is.
-        sha256: of its bytes.
-    """
-
-    kind: ClassVar[str] = "report"
-    schema: ClassVar[int] = 1
-
-    path: str
-    sha256: str
-
-    @property
-    def whole(self) -> bool:
-        """Whether the file is still there as it was made."""
-        path = Path(self.path)
-        return path.is_file() and file_sha256(path) == self.sha256
 
 
 class Steps:
@@ -146,12 +123,6 @@ def _tidy(folder: Path) -> None:
     if [path.name for path in folder.iterdir()] == [_LOCK]:
         (folder / _LOCK).unlink()
         folder.rmdir()
-
-
-def file_sha256(path: Path) -> str:
-    """Return the sha256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def code_version(*packages: str) -> str:
