@@ -155,10 +155,7 @@ def _(trace: Trace) -> RenderableType:
         f"{show(trace.rate_hz, 'rate')}, latency {show(trace.latency_p50_s, 'time')} (median), "
         f"{show(trace.latency_p99_s, 'time')} (p99), {trace.dropped} dropped",
         _equality(trace),
-        *(
-            f"{name} against the labels: {value:.4f}"
-            for name, value in (trace.quality or {}).items()
-        ),
+        *quality,
     )
 
 
@@ -320,9 +317,9 @@ def _measured(tried: Measured | None) -> str:
         return "measured: not yet, this is a prediction"
     return (
         f"measured: {show(tried.rate_hz, 'rate')} ({show(tried.rate_low_hz, 'rate')} - "
-        f"{show(tried.rate_high_hz, 'rate')}), latency {show(tried.latency_p50_s, 'time')} "
-        f"(median), {show(tried.latency_p99_s, 'time')} (p99), in "
-        f"{_count(tried.rounds, 'round')} against {_count(tried.rivals, 'rival')}"
+        f"{show(tried.rate_high_hz, 'rate')}; {_count(tried.rounds, 'round')}, "
+        f"{_count(tried.rivals, 'rival')}), latency {show(tried.latency_p50_s, 'time')} (median), "
+        f"{show(tried.latency_p99_s, 'time')} (p99)"
     )
 
 
