@@ -9,12 +9,13 @@ import pytest
 
 from evener import workflow
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.card import Baseline, Card
+from evener.artifacts.card import Baseline, Baselines, Card
 from evener.artifacts.comparison import Comparison, Ratio, Row
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.files import Artifact, Kept, Made
 from evener.artifacts.front import Front, Scored
-from evener.artifacts.plan import Lane, Part, Plan, Stage
+from evener.artifacts.page import Page
+from evener.artifacts.plan import Lane, Measured, Part, Plan, Stage
 from evener.artifacts.processors import Machine, Processor
 from evener.artifacts.profile import Block, HandOff, Profile, SegmentTime
 from evener.artifacts.requirements import Verdict, Verdicts
@@ -65,6 +66,15 @@ PLAN = Plan(
     cut_points=1,
     configurations=6,
     elapsed_s=0.5,
+    measured=Measured(
+        rate_hz=140.0,
+        rate_low_hz=138.0,
+        rate_high_hz=141.0,
+        latency_p50_s=0.0121,
+        latency_p99_s=0.0177,
+        rounds=8,
+        rivals=1,
+    ),
 )
 TRACE = Trace(
     frames=20,
@@ -87,6 +97,7 @@ TRACE = Trace(
     ),
     equal=True,
     max_error=0.0,
+    quality={"accuracy": 0.98},
 )
 PROFILE = Profile(
     network="tiny",
@@ -166,6 +177,7 @@ CARD = Card(
     network_bytes=30_000,
     architecture=ARCHITECTURE,
     weights=6_570,
+    features=64,
     data_sha256="ef" * 32,
     rows={"train": 60, "validation": 20, "test": 20},
     classes=("0", "1"),
@@ -223,11 +235,13 @@ def artifacts() -> tuple[Artifact, ...]:
     """One value of each kind of artifact."""
     return (
         ARCHITECTURE,
+        Baselines(models=CARD.baselines),
         CARD,
         COMPARISON,
         DATASET,
         FRONT,
         MACHINE,
+        Page(path="report.html", sha256="ab" * 32),
         PLAN,
         PROFILE,
         SCORED,

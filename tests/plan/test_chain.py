@@ -168,6 +168,14 @@ def test_more_credits_are_listed_only_where_they_pay(profile_of: ProfileOf) -> N
     ]
 
 
+def test_cores_that_bring_nothing_are_left_free(profile_of: ProfileOf) -> None:
+    times = {("cpu0", cores): lambda *_: 1.0 for cores in (1, 2, 4)}
+
+    first, *_ = chain.front(make_problem(profile_of(1, {"cpu0": 4}, times)))
+
+    assert [step.team.usage for step in first.steps] == [(1,)]
+
+
 def test_more_stages_than_cores_are_refused(profile_of: ProfileOf) -> None:
     problem = make_problem(profile_of(5, {"cpu0": 2}, {}))
 

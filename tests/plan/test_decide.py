@@ -135,6 +135,26 @@ def test_the_latency_objective_takes_the_shortest_latency(board: Profile) -> Non
     assert quickest.latency_s < make_plan(board).latency_s
 
 
+def test_stages_can_shorten_the_latency(profile_of: ProfileOf) -> None:
+    first_half, second_half = [1.0, 9.0], [9.0, 1.0]
+    times = {
+        ("cpu0", 1): lambda first, last: sum(first_half[first : last + 1]),
+        ("gpu0", 1): lambda first, last: sum(second_half[first : last + 1]),
+    }
+
+    plan = make_plan(profile_of(2, {"cpu0": 1, "gpu0": 1}, times), objective="latency")
+
+    assert (len(plan.stages), plan.credits, plan.latency_s) == (2, 2, 2.0)
+
+
+def test_of_equally_short_latencies_the_higher_rate_is_taken(profile_of: ProfileOf) -> None:
+    profile = profile_of(1, {"cpu0": 2}, {("cpu0", 1): lambda *_: 2.0})
+
+    plan = make_plan(profile, objective="latency")
+
+    assert (plan.latency_s, plan.rate_hz) == (2.0, 1.0)
+
+
 def test_a_latency_limit_costs_rate_and_holds(board: Profile) -> None:
     free = make_plan(board)
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from evener.artifacts.profile import Profile
-from evener.errors import InfeasibleError
+from evener.errors import InfeasibleError, InputError
 from evener.plan.exhaustive import every_chain, front
 from evener.plan.problem import make_problem
 
@@ -40,6 +40,14 @@ def test_the_front_of_a_case_done_by_hand(profile_of: ProfileOf) -> None:
     problem = make_problem(profile_of(2, {"cpu0": 2}, times))
 
     assert [(each.credits, each.period_s) for each in front(problem)] == [(1, 3.0), (2, 2.0)]
+
+
+def test_too_many_chains_to_try_are_refused_with_their_number(profile_of: ProfileOf) -> None:
+    times = {("cpu0", 1): lambda *_: 1.0}
+    problem = make_problem(profile_of(30, {"cpu0": 8}, times))
+
+    with pytest.raises(InputError, match=r"trying all \d{7,} plans of 30 blocks .* method 'dp'"):
+        front(problem)
 
 
 def test_blocks_without_times_are_refused(profile_of: ProfileOf) -> None:

@@ -61,6 +61,24 @@ def test_a_big_processor_is_handed_out_in_eight_grains(profile_of: ProfileOf) ->
         assert team.usage[0] * 8 >= lanes * problem.core_sets[index].cores
 
 
+def test_lanes_on_a_big_processor_fill_whole_grains_or_stand_alone(
+    profile_of: ProfileOf,
+) -> None:
+    problem = make_problem(profile_of(1, {"cpu0": 16}, {}))
+
+    lanes: dict[int, list[int]] = {}
+    for team in problem.teams:
+        ((index, count),) = team.lanes
+        lanes.setdefault(problem.core_sets[index].cores, []).append(count)
+    assert {cores: sorted(counts) for cores, counts in lanes.items()} == {
+        1: [1, 2, 4, 6, 8, 10, 12, 14, 16],
+        2: [1, 2, 3, 4, 5, 6, 7, 8],
+        4: [1, 2, 3, 4],
+        8: [1, 2],
+        16: [1],
+    }
+
+
 @pytest.mark.parametrize("cores", [9, 12, 17, 31])
 def test_teams_that_fit_by_grains_fit_by_cores(profile_of: ProfileOf, cores: int) -> None:
     problem = make_problem(profile_of(1, {"cpu0": cores}, {}))

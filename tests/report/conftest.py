@@ -76,6 +76,7 @@ def _card() -> Card:
         network_bytes=65_432,
         architecture=CHOSEN,
         weights=16_522,
+        features=64,
         data_sha256="d" * 64,
         rows={"train": 1_079, "validation": 359, "test": 359},
         classes=tuple("0123456789"),

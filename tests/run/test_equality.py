@@ -1,6 +1,6 @@
 """A pipeline held against the unsplit network."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from evener.artifacts.tensor import Tensor
 from evener.errors import InputError
-from evener.run.equality import compare_outputs, difference
+from evener.run.entry import Frame
+from evener.run.equality import Answers, difference, unsplit_answers
 from evener.run.pipeline import Pipeline
 from evener.runtime import pinning
 from evener.runtime.onnxruntime import OnnxRuntime
-from evener.runtime.session import Array
 from evener.testing import plans, tiny
-from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, vector
 
 CORES = sorted(pinning.PROCESS_CORES)
 NAMES = ["x", "h1", "h2", "y"]
@@ -31,68 +30,61 @@ def opened() -> Pipeline:
     )
 
 
-def test_a_split_network_is_equal_to_the_whole_on_every_frame() -> None:
-    whole = tiny.dense(layers=3)
-    with opened() as pipeline:
-        found = compare_outputs(
-            pipeline,
-            whole,
-            iter(tiny.frames(37)),
+def answers(network: bytes, pipeline: Pipeline, frames: Sequence[Frame]) -> Answers:
+    return Answers(
+        unsplit_answers(
+            network,
+            frames,
+            inputs=pipeline.inputs,
+            outputs=pipeline.outputs,
             runtime=OnnxRuntime(),
             core=CORES[0],
             optimisation="extended",
         )
+    )
+
+
+def test_a_split_network_is_equal_to_the_whole_on_every_frame() -> None:
+    pool = tiny.frames(5)
+    with opened() as pipeline:
+        found = answers(tiny.dense(layers=3), pipeline, pool)
+        pipeline.run([pool[index % 5] for index in range(37)], found.compare)
 
     assert (found.frames, found.equal, found.max_error) == (37, True, 0.0)
 
 
 def test_another_network_is_found_out() -> None:
+    pool = tiny.frames(20)
     with opened() as pipeline:
-        found = compare_outputs(
-            pipeline,
-            tiny.dense(layers=3, seed=1),
-            tiny.frames(20),
-            runtime=OnnxRuntime(),
-            core=CORES[0],
-        )
+        found = answers(tiny.dense(layers=3, seed=1), pipeline, pool)
+        pipeline.run(pool, found.compare)
 
     assert not found.equal
     assert found.max_error > 0.1
 
 
-def test_frames_are_taken_a_few_at_a_time() -> None:
-    taken, ahead = 0, []
+def test_a_single_wrong_frame_is_found_out() -> None:
+    found = Answers([(np.array([1.0, 2.0]),), (np.array([3.0, 4.0]),)])
 
-    def source() -> Iterator[tuple[Array]]:
-        nonlocal taken
-        for value in range(64):
-            taken += 1
-            yield (np.full(SHAPE, value, np.float32),)
+    found.compare(0, (np.array([1.0, 2.0]),))
+    found.compare(1, (np.array([3.0, 5.0]),))
+    found.compare(2, (np.array([1.0, 2.0]),))
 
-    runtime = ScriptedRuntime(lambda _, value: ahead.append(taken - value))
-    with Pipeline(
-        plans.chain((1, [()]), runtime="scripted"),
-        lambda *_: b"x>y",
-        inputs=[vector("x")],
-        runtimes={"scripted": runtime},
-    ) as pipeline:
-        found = compare_outputs(pipeline, b"x>y", source(), runtime=runtime, core=CORES[0])
-
-    assert (found.frames, found.equal) == (64, True)
-    assert len(ahead) == 128
-    assert max(ahead) <= 16
+    assert (found.frames, found.equal, found.max_error) == (3, False, 0.25)
 
 
-def test_no_frame_is_no_comparison() -> None:
-    with opened() as pipeline, pytest.raises(InputError, match="no frame to compare"):
-        compare_outputs(pipeline, tiny.dense(layers=3), [], runtime=OnnxRuntime(), core=CORES[0])
+def test_frames_in_another_order_are_found_out() -> None:
+    pool = tiny.frames(2)
+    with opened() as pipeline:
+        found = answers(tiny.dense(layers=3), pipeline, pool)
+        pipeline.run([pool[1], pool[0]], found.compare)
+
+    assert not found.equal
 
 
 def test_a_network_with_other_tensors_is_refused() -> None:
     with opened() as pipeline, pytest.raises(InputError, match="reads 'a', unlike the pipeline"):
-        compare_outputs(
-            pipeline, tiny.branching(), tiny.frames(1), runtime=OnnxRuntime(), core=CORES[0]
-        )
+        answers(tiny.branching(), pipeline, tiny.frames(1))
 
 
 @pytest.mark.parametrize(

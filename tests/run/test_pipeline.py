@@ -49,7 +49,7 @@ def scripted(plan: Plan, script: Callable[[str, float], None] = lambda *_: None)
     return Pipeline(plan, texts(blocks), inputs=[vector("x")], runtimes={"scripted": runtime})
 
 
-def chain(*stages: tuple[int, list[tuple[int, ...]]], credits: int | None = None) -> Plan:  # noqa: A002 - the word of the whole field
+def chain(*stages: tuple[int, list[tuple[int, ...]]], credits: int | None = None) -> Plan:
     return plans.chain(*stages, runtime="scripted", credits=credits)
 
 
@@ -86,7 +86,7 @@ def test_a_thousand_frames_through_two_stages_of_two_lanes_come_in_order() -> No
 )
 def test_every_answer_comes_once_and_in_order_whatever_the_shape(
     lanes: list[int],
-    credits: int,  # noqa: A002 - the word of the whole field
+    credits: int,
     frames: int,
 ) -> None:
     plan = chain(*((1, [DEVICE] * count) for count in lanes), credits=credits)

@@ -1,79 +1,98 @@
 """Steps run once per inputs, survive kills, and never trust a damaged file."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from evener.artifacts.files import write_whole
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.files import file_sha256
+from evener.artifacts.page import Page
 from evener.errors import InputError, InvalidFileError
 from evener.workflow.steps import Steps, code_version, open_steps
 
 
-def writer(folder: Path) -> tuple[Callable[[], dict[str, Path]], list[int]]:
-    calls: list[int] = []
+class Work:
+    """Counts how often it was done."""
 
-    def make() -> dict[str, Path]:
-        calls.append(1)
-        write_whole(folder / "out.bin", b"made")
-        return {"out": folder / "out.bin"}
+    def __init__(self) -> None:
+        self.times = 0
 
-    return make, calls
+    def __call__(self) -> Architecture:
+        self.times += 1
+        return Architecture(hidden=(8,))
 
 
 def test_a_step_runs_once_for_the_same_inputs(tmp_path: Path) -> None:
-    make, calls = writer(tmp_path)
+    work = Work()
 
-    first = Steps(tmp_path).step("train", {"seed": 0}, make)
+    first = Steps(tmp_path).step("search", Architecture, {"seed": 0}, work)
     steps = Steps(tmp_path)
-    second = steps.step("train", {"seed": 0}, make)
+    second = steps.step("search", Architecture, {"seed": 0}, work)
 
-    assert len(calls) == 1
-    assert first == second == {"out": tmp_path / "out.bin"}
-    assert (steps.ran, steps.kept) == ([], ["train"])
+    assert work.times == 1
+    assert first == second
+    assert (steps.ran, steps.kept) == ([], ["search"])
 
 
 def test_other_inputs_run_it_again(tmp_path: Path) -> None:
-    make, calls = writer(tmp_path)
+    work = Work()
 
-    Steps(tmp_path).step("train", {"seed": 0}, make)
-    Steps(tmp_path).step("train", {"seed": 1}, make)
+    Steps(tmp_path).step("search", Architecture, {"seed": 0}, work)
+    Steps(tmp_path).step("search", Architecture, {"seed": 1}, work)
 
-    assert len(calls) == 2
-
-
-@pytest.mark.parametrize("damage", [lambda path: path.write_bytes(b"x"), Path.unlink])
-def test_a_changed_or_missing_file_is_made_again(
-    tmp_path: Path, damage: Callable[[Path], object]
-) -> None:
-    make, calls = writer(tmp_path)
-    Steps(tmp_path).step("train", {}, make)
-
-    damage(tmp_path / "out.bin")
-    Steps(tmp_path).step("train", {}, make)
-
-    assert len(calls) == 2
-    assert (tmp_path / "out.bin").read_bytes() == b"made"
+    assert work.times == 2
 
 
-def test_a_damaged_record_is_made_again(tmp_path: Path) -> None:
-    make, calls = writer(tmp_path)
-    Steps(tmp_path).step("train", {}, make)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        Path.unlink,
+        lambda path: path.write_text("{"),
+        lambda path: path.write_text(path.read_text().replace("8", "9")),
+        lambda path: path.write_text(json.dumps({"kind": "plan"})),
+    ],
+)
+def test_a_damaged_artifact_is_made_again(tmp_path: Path, damage: Callable[[Path], object]) -> None:
+    work = Work()
+    Steps(tmp_path).step("search", Architecture, {}, work)
 
-    (tmp_path / "steps" / "train.json").write_text("{")
-    Steps(tmp_path).step("train", {}, make)
+    damage(tmp_path / "architecture.json")
+    kept = Steps(tmp_path).step("search", Architecture, {}, work)
 
-    assert len(calls) == 2
+    assert work.times == 2
+    assert kept.value == Architecture(hidden=(8,))
 
 
-def test_a_step_that_fails_leaves_no_record(tmp_path: Path) -> None:
-    def make() -> dict[str, Path]:
+def test_a_step_whose_side_file_changed_is_made_again(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+
+    def make() -> Page:
+        page.write_text("<html>")
+        return Page(path=str(page), sha256=file_sha256(page))
+
+    def run() -> Steps:
+        steps = Steps(tmp_path)
+        steps.step("report", Page, {}, make, still_good=lambda made: made.whole)
+        return steps
+
+    assert run().ran == ["report"]
+    assert run().kept == ["report"]
+    page.write_text("changed")
+    assert run().ran == ["report"]
+    page.unlink()
+    assert run().ran == ["report"]
+
+
+def test_a_step_that_fails_leaves_no_artifact(tmp_path: Path) -> None:
+    def make() -> Architecture:
         raise InputError("no rows")
 
     with pytest.raises(InputError, match="no rows"):
-        Steps(tmp_path).step("data", {}, make)
+        Steps(tmp_path).step("data", Architecture, {}, make)
 
-    assert not (tmp_path / "steps" / "data.json").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_builds_of_one_project_cannot_run_at_once(tmp_path: Path) -> None:
@@ -86,7 +105,7 @@ def test_two_builds_of_one_project_cannot_run_at_once(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_build_left_half_written_is_swept(tmp_path: Path) -> None:
-    partial = tmp_path / ".evener" / "steps" / ".partial-1234"
+    partial = tmp_path / ".evener" / "deep" / ".partial-1234"
     partial.parent.mkdir(parents=True)
     partial.write_bytes(b"half")
 
@@ -94,6 +113,20 @@ def test_what_a_killed_build_left_half_written_is_swept(tmp_path: Path) -> None:
         pass
 
     assert not partial.exists()
+
+
+def test_a_build_that_made_nothing_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no rows"), open_steps(tmp_path):
+        raise InputError("no rows")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_build_that_made_something_keeps_it(tmp_path: Path) -> None:
+    with open_steps(tmp_path) as steps:
+        steps.step("search", Architecture, {}, Work())
+
+    assert (tmp_path / ".evener" / "architecture.json").exists()
 
 
 def test_a_project_folder_that_is_a_file_is_named(tmp_path: Path) -> None:

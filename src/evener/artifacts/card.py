@@ -23,6 +23,19 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     size_bytes: int
 
 
+class Baselines(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The simple models of one dataset, as one artifact.
+
+    Attributes:
+        models: one per kind of simple model.
+    """
+
+    kind: ClassVar[str] = "baselines"
+    schema: ClassVar[int] = 1
+
+    models: tuple[Baseline, ...]
+
+
 class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Card of a network: everything that does not change from one day to the next.
 
@@ -31,6 +44,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         network_bytes: its size.
         architecture: what was trained.
         weights: how many numbers training set.
+        features: columns that the network reads.
         data_sha256: hash of the dataset and its split.
         rows: rows of the splits, by name.
         classes: names of the classes in the order of the outputs.
@@ -49,6 +63,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     network_bytes: int
     architecture: Architecture
     weights: int
+    features: int
     data_sha256: str
     rows: dict[str, int]
     classes: tuple[str, ...]

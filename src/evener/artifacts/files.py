@@ -70,6 +70,12 @@ def digest(value: object) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
 
 
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def save(
     path: Path, value: Artifact, *, made_from: Mapping[str, str] | None = None, took_s: float = 0.0
 ) -> str:

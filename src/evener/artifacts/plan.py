@@ -74,6 +74,28 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return 1 / sum(1 / lane.time_s for lane in self.lanes)
 
 
+class Measured(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a plan reached when it was tried against its rivals in one interleaved run.
+
+    Attributes:
+        rate_hz: median over the rounds, by the wall clock at the sink.
+        rate_low_hz: lower quartile.
+        rate_high_hz: upper quartile.
+        latency_p50_s: median over the rounds of the median latency.
+        latency_p99_s: median over the rounds of the 99th percentile.
+        rounds: how often it ran.
+        rivals: how many other plans it was tried against.
+    """
+
+    rate_hz: float
+    rate_low_hz: float
+    rate_high_hz: float
+    latency_p50_s: float
+    latency_p99_s: float
+    rounds: int
+    rivals: int
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Stages on processors, with what they are predicted to reach.
 
@@ -94,6 +116,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         configurations: how many plans the named space holds.
         space: the space that was searched.
         elapsed_s: how long planning took, in seconds.
+        measured: what it reached on the machine itself; None where it was only predicted.
     """
 
     kind: ClassVar[str] = "plan"
@@ -115,3 +138,4 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     configurations: int
     space: Literal["paper", "full"] = "full"
     elapsed_s: float = 0.0
+    measured: Measured | None = None

@@ -61,3 +61,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             if processor.name == name:
                 return processor
         raise KeyError(name)
+
+    @property
+    def cpu(self) -> Processor:
+        """The fastest CPU cluster; every machine has one."""
+        return next(one for one in self.processors if one.kind == "cpu")

@@ -94,6 +94,10 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     train: TrainSection = TrainSection()
     plan: PlanSection = PlanSection()
 
+    def hard_limit(self, name: str) -> float | None:
+        """Return the limit that a metric must keep, in SI units; None if there is none."""
+        return next((one.limit for one in self.requirements if one.name == name and one.hard), None)
+
 
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "data": DataSection,

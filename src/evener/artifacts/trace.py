@@ -41,6 +41,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         stages: one entry per lane.
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.
+        quality: metrics of the answers against labels; None where there were no labels.
     """
 
     kind: ClassVar[str] = "trace"
@@ -56,3 +57,4 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     stages: tuple[StageTrace, ...]
     equal: bool | None = None
     max_error: float | None = None
+    quality: dict[str, float] | None = None

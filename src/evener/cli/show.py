@@ -29,6 +29,7 @@ def command(*, file: Path, as_json: bool) -> None:
         dataset,
         files,
         front,
+        page,
         plan,
         processors,
         profile,
@@ -39,11 +40,13 @@ def command(*, file: Path, as_json: bool) -> None:
 
     records: tuple[type[files.Artifact], ...] = (
         architecture.Architecture,
+        card.Baselines,
         card.Card,
         comparison.Comparison,
         dataset.DatasetFacts,
         front.Front,
         front.Scored,
+        page.Page,
         plan.Plan,
         processors.Machine,
         profile.Profile,

@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.card import Card
+from evener.artifacts.card import Baselines, Card
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
-from evener.artifacts.plan import Lane, Plan
+from evener.artifacts.page import Page
+from evener.artifacts.plan import Lane, Measured, Plan
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
@@ -125,11 +126,14 @@ def _(plan: Plan) -> RenderableType:
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{bound}, latency "
         f"{show(plan.latency_s, 'time')} with {_count(plan.credits, 'frame')} in flight",
+        _measured(plan.measured),
     )
 
 
 @lay_out.register
 def _(trace: Trace) -> RenderableType:
+    judged = (trace.quality or {}).items()
+    quality = [f"{name} against the labels: {value:.4f}" for name, value in judged]
     rows = [
         (
             str(one.stage),
@@ -151,6 +155,10 @@ def _(trace: Trace) -> RenderableType:
         f"{show(trace.rate_hz, 'rate')}, latency {show(trace.latency_p50_s, 'time')} (median), "
         f"{show(trace.latency_p99_s, 'time')} (p99), {trace.dropped} dropped",
         _equality(trace),
+        *(
+            f"{name} against the labels: {value:.4f}"
+            for name, value in (trace.quality or {}).items()
+        ),
     )
 
 
@@ -213,24 +221,28 @@ def _(verdicts: Verdicts) -> RenderableType:
 
 
 @lay_out.register
+def _(baselines: Baselines) -> RenderableType:
+    rows = [(one.name, one.size_bytes, one.test) for one in baselines.models]
+    return _qualities("simple models that a network is held against", rows)
+
+
+@lay_out.register
 def _(card: Card) -> RenderableType:
-    metrics = sorted(card.test)
-    network = (str(card.architecture), show(card.network_bytes, "size"))
-    baselines = [
-        (one.name, show(one.size_bytes, "size"), *(f"{one.test[name]:.4f}" for name in metrics))
-        for one in card.baselines
-    ]
-    rows = [(*network, *(f"{card.test[name]:.4f}" for name in metrics)), *baselines]
+    rows = [(str(card.architecture), card.network_bytes, card.test)]
+    rows += [(one.name, one.size_bytes, one.test) for one in card.baselines]
     split = ", ".join(f"{rows} {name}" for name, rows in card.rows.items())
     return Group(
-        table(
-            f"network of {card.weights:,} weights, trained in {card.epochs} epochs",
-            ("model", ">size", *(f">{name} (test)" for name in metrics)),
-            rows,
-        ),
-        f"rows: {split}; classes: {', '.join(card.classes)}; seed {card.seed}",
+        _qualities(f"network of {card.weights:,} weights, trained in {card.epochs} epochs", rows),
+        f"{card.features} features; rows: {split}; classes: {', '.join(card.classes)}; "
+        f"seed {card.seed}",
         f"the ONNX file differs from the trained network by at most {card.export_error:.1e}",
     )
+
+
+@lay_out.register
+def _(page: Page) -> RenderableType:
+    state = "is there as it was made" if page.whole else "is missing or was changed since"
+    return f"page {page.path}, which {state}"
 
 
 @lay_out.register
@@ -252,6 +264,19 @@ def _(front: Front) -> RenderableType:
 @lay_out.register
 def _(architecture: Architecture) -> RenderableType:
     return f"architecture {architecture.id}: {architecture}"
+
+
+def _qualities(title: str, models: Sequence[tuple[str, int, Mapping[str, float]]]) -> Group:
+    metrics = sorted({name for _, _, test in models for name in test})
+    rows = [
+        (
+            name,
+            show(size_bytes, "size"),
+            *(f"{test[metric]:.4f}" if metric in test else "-" for metric in metrics),
+        )
+        for name, size_bytes, test in models
+    ]
+    return table(title, ("model", ">size", *(f">{metric} (test)" for metric in metrics)), rows)
 
 
 def _candidates(title: str, scored: Sequence[Scored], marks: Mapping[str, str]) -> Group:
@@ -288,6 +313,17 @@ def _count(number: int, noun: str) -> str:
 
 def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
+
+
+def _measured(tried: Measured | None) -> str:
+    if tried is None:
+        return "measured: not yet, this is a prediction"
+    return (
+        f"measured: {show(tried.rate_hz, 'rate')} ({show(tried.rate_low_hz, 'rate')} - "
+        f"{show(tried.rate_high_hz, 'rate')}), latency {show(tried.latency_p50_s, 'time')} "
+        f"(median), {show(tried.latency_p99_s, 'time')} (p99), in "
+        f"{_count(tried.rounds, 'round')} against {_count(tried.rivals, 'rival')}"
+    )
 
 
 def _equality(trace: Trace) -> str:

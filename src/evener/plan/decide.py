@@ -56,13 +56,10 @@ def make_plan(
         )
     solver = chain if method == "dp" else exhaustive
     chains = _within(solver.front(problem, stages=stages), max_latency_s)
-    best = min(
-        chains,
-        key=lambda found: (
-            (found.latency_s, found.period_s)
-            if objective == "latency"
-            else (found.period_s, found.credits)
-        ),
+    best = (
+        min(chains, key=lambda found: (found.latency_s, found.period_s))
+        if objective == "latency"
+        else chains[-1]
     )
     return make_record(profile, problem, best, what="plan", method=method, objective=objective)
 

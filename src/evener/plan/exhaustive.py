@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator
 from math import ceil, inf
+from typing import Final
 
+from evener.errors import InputError
 from evener.plan.chain import Chain, Step, check_possible, no_chain
+from evener.plan.count import full_configurations
 from evener.plan.problem import CREDIT_SLACK, PAPER_STAGES, Problem
+
+MOST_CHAINS: Final = 1_000_000
 
 
 def front(problem: Problem, *, stages: int | None = None) -> tuple[Chain, ...]:
@@ -21,9 +26,17 @@ def front(problem: Problem, *, stages: int | None = None) -> tuple[Chain, ...]:
 
     Raises:
         InfeasibleError: no chain runs all blocks.
+        InputError: there are more than a million chains.
     """
     stages = PAPER_STAGES if problem.paper else stages
     check_possible(problem, stages)
+    chains_to_try = full_configurations(problem)
+    if chains_to_try > MOST_CHAINS:
+        raise InputError(
+            f"trying all {chains_to_try} plans of {problem.blocks} blocks would take too long: the "
+            f"method 'exhaustive' tries up to {MOST_CHAINS}. Take the method 'dp', which finds the "
+            "same plan, or allow fewer processors"
+        )
     found = [
         Chain(steps, max(_period_s(problem, step) for step in steps), _held(problem, steps))
         for steps in every_chain(problem, stages=stages)

@@ -25,7 +25,7 @@ class Entry:
         credits: most frames in flight.
     """
 
-    def __init__(self, credits: int) -> None:  # noqa: A002 - the word of the whole field
+    def __init__(self, credits: int) -> None:
         self._credits = credits
         # The caller's thread, which an interrupt can hit anywhere, touches plain locks only: one
         # raised within a Condition's own methods would leave its lock held.

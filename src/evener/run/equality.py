@@ -1,87 +1,81 @@
-"""Compare a pipeline's answers with those of the unsplit network, frame by frame."""
+"""Hold a pipeline's answers against those of the unsplit network, frame by frame."""
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
-from typing import Final
+from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from evener.artifacts.tensor import Tensor
 from evener.errors import InputError
 from evener.run.entry import Frame
-from evener.run.pipeline import Pipeline
 from evener.runtime.pinning import pinned
 from evener.runtime.session import Array, Optimisation, Runtime, empty
 
-_AT_ONCE: Final = 16
 
+class Answers:
+    """What the unsplit network answers to some frames, and how far a pipeline was from it.
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """How a pipeline's answers compare with the unsplit network's.
+    Args:
+        expected: the unsplit network's answer to each frame of the pool.
 
     Attributes:
         frames: how many answers were compared.
-        equal: whether every one is the same, to the bit.
+        equal: whether every one was the same, to the bit.
         max_error: largest difference of an output over the largest value of that output for the
             same frame; 0 if equal, infinite where only one of the two is finite.
-        worst_frame: number of the frame with that error.
     """
 
-    frames: int
-    equal: bool
-    max_error: float
-    worst_frame: int
+    def __init__(self, expected: Sequence[Sequence[Array]]) -> None:
+        self._expected = expected
+        self.frames = 0
+        self.equal = True
+        self.max_error = 0.0
+
+    def compare(self, frame_id: int, answer: Sequence[Array]) -> None:
+        """Take note of a pipeline's answer; frame i is the pool's frame `i % len(pool)`."""
+        same, error = difference(self._expected[frame_id % len(self._expected)], answer)
+        self.frames += 1
+        self.equal = self.equal and same
+        self.max_error = max(self.max_error, error)
 
 
-def compare_outputs(
-    pipeline: Pipeline,
+def unsplit_answers(
     network: bytes,
-    frames: Iterable[Frame],
+    frames: Sequence[Frame],
     *,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
     runtime: Runtime,
     core: int,
     optimisation: Optimisation = "all",
-) -> Comparison:
-    """Run frames through an open pipeline and the unsplit network, and compare the answers.
-
-    The two take turns, a few frames at a time, so that memory stays bounded however many frames
-    there are. The unsplit network runs in the calling thread, pinned to one core.
+) -> list[tuple[Array, ...]]:
+    """Answer frames with the unsplit network in one session on one core.
 
     Args:
-        pipeline: an open pipeline.
         network: the unsplit network, serialised.
         frames: the frames, each of C-contiguous arrays.
-        runtime: what runs the unsplit network.
-        core: where it runs.
+        inputs: what a frame holds, in order.
+        outputs: what an answer is to hold, in order.
+        runtime: what runs it.
+        core: the logical CPU.
         optimisation: how far it is optimised; the pipeline's own for a fair comparison.
 
     Raises:
-        InputError: there is no frame, or the core is not this process's.
-        RuntimeFailedError: the runtime refuses the unsplit network.
-        StageFailedError: the pipeline failed.
+        InputError: the core is not this process's, or the network reads or writes other tensors.
+        RuntimeFailedError: the runtime refuses the network.
     """
-    source = iter(frames)
-    count, equal, worst, worst_frame = 0, True, 0.0, 0
     with pinned((core,)):
         session = runtime.open(network, cores=(core,), optimisation=optimisation)
         try:
-            reads = _places(session.inputs, pipeline.inputs, "reads")
-            writes = _places(pipeline.outputs, session.outputs, "does not write")
-            expected = [empty(tensor) for tensor in session.outputs]
-            while some := list(islice(source, _AT_ONCE)):
-                for frame, answer in zip(some, _answers(pipeline, some), strict=True):
-                    session.run([frame[place] for place in reads], expected)
-                    same, error = difference([expected[place] for place in writes], answer)
-                    equal = equal and same
-                    if error > worst:
-                        worst, worst_frame = error, count
-                    count += 1
+            reads = _places(session.inputs, inputs, "reads")
+            writes = _places(outputs, session.outputs, "does not write")
+            answers = []
+            for frame in frames:
+                answer = [empty(tensor) for tensor in session.outputs]
+                session.run([frame[place] for place in reads], answer)
+                answers.append(tuple([answer[place] for place in writes]))
         finally:
             session.close()
-    if count == 0:
-        raise InputError("there is no frame to compare with; give at least one")
-    return Comparison(frames=count, equal=equal, max_error=worst, worst_frame=worst_frame)
+    return answers
 
 
 def difference(expected: Sequence[Array], answer: Sequence[Array]) -> tuple[bool, float]:
@@ -105,16 +99,6 @@ def difference(expected: Sequence[Array], answer: Sequence[Array]) -> tuple[bool
     return False, max(
         _relative_error(one, other) for one, other in zip(expected, answer, strict=True)
     )
-
-
-def _answers(pipeline: Pipeline, frames: Sequence[Frame]) -> list[tuple[Array, ...]]:
-    answers: list[tuple[Array, ...]] = []
-
-    def keep(_: int, answer: tuple[Array, ...]) -> None:
-        answers.append(tuple([array.copy() for array in answer]))
-
-    pipeline.run(frames, keep)
-    return answers
 
 
 def _places(wanted: Sequence[Tensor], given: Sequence[Tensor], does: str) -> list[int]:

@@ -55,7 +55,7 @@ class Pipeline:
         inputs: Sequence[Tensor],
         runtimes: Mapping[str, Runtime],
         optimisation: Optimisation = "all",
-        credits: int | None = None,  # noqa: A002 - the word of the whole field
+        credits: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.plan = plan
@@ -231,7 +231,7 @@ class Pipeline:
             yield tuple([a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in frame])
 
 
-def _check(plan: Plan, credits: int, runtimes: Mapping[str, Runtime]) -> None:  # noqa: A002 - as above
+def _check(plan: Plan, credits: int, runtimes: Mapping[str, Runtime]) -> None:
     if credits < 1:
         raise InputError(f"{credits} credits let no frame in; give at least 1")
     if not plan.stages:

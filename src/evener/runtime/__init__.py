@@ -4,12 +4,12 @@
 A runtime's package is imported when it is asked for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Final
 
 from evener.errors import InputError, MissingExtraError
-from evener.runtime.session import Runtime
+from evener.runtime.session import Optimisation, Runtime
 
 
 def _onnxruntime() -> Runtime:
@@ -30,6 +30,9 @@ _KNOWN: Final[dict[str, Callable[[], Runtime]]] = {
 }
 
 
+_EXACT: Final = ("onnxruntime",)  # compute a segment as they compute the whole
+
+
 def installed() -> dict[str, Runtime]:
     """Return the runtimes whose packages are installed, by name, the default first.
 
@@ -38,6 +41,32 @@ def installed() -> dict[str, Runtime]:
         'onnxruntime'
     """
     return {name: make() for name, make in _KNOWN.items() if find_spec(name) is not None}
+
+
+def usable(names: Sequence[str] | None, optimisation: Optimisation) -> dict[str, Runtime]:
+    """Return the runtimes that may be used, by name, the default first.
+
+    At the level "extended" a split network answers as the whole does, to the bit; only runtimes
+    that keep this promise are returned unless some are named.
+
+    Args:
+        names: those to use; None for all that are installed.
+        optimisation: graph optimisation level.
+
+    Raises:
+        InputError: no name at all, or no runtime of that name.
+        MissingExtraError: a named one is not installed.
+
+    Example:
+        >>> list(usable(None, "extended"))
+        ['onnxruntime']
+    """
+    if names is None:
+        found = installed()
+        return found if optimisation == "all" else {name: found[name] for name in _EXACT}
+    if not names:
+        raise InputError(f"no runtime is named; known ones: {', '.join(_KNOWN)}")
+    return {name: get_runtime(name) for name in names}
 
 
 def get_runtime(name: str) -> Runtime:

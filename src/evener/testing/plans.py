@@ -10,7 +10,7 @@ Cores = tuple[int, ...]
 def chain(
     *stages: tuple[int, Sequence[Cores]],
     runtime: str = "onnxruntime",
-    credits: int | None = None,  # noqa: A002 - the word of the whole field
+    credits: int | None = None,
     split_lanes: bool = False,
 ) -> Plan:
     """Plan a chain of blocks, whose cuts are called `x`, `h1`, `h2`, ... `y`.
@@ -44,7 +44,7 @@ def chain(
     return of_stages(*made, credits=credits)
 
 
-def of_stages(*stages: Stage, credits: int | None = None) -> Plan:  # noqa: A002 - as above
+def of_stages(*stages: Stage, credits: int | None = None) -> Plan:
     """Make a plan of stages; credits are one per lane if None."""
     flying = sum(len(stage.lanes) for stage in stages) if credits is None else credits
     return Plan(

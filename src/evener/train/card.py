@@ -30,6 +30,7 @@ def make_card(
         network_bytes=len(content),
         architecture=trained.architecture,
         weights=trained.weights,
+        features=dataset.features.shape[1],
         data_sha256=dataset.sha256,
         rows=dataset.row_counts,
         classes=dataset.classes,

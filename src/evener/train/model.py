@@ -26,6 +26,10 @@ class Classifier(nn.Module):
 
     Standardisation is part of the network, so that whoever runs it needs no other code, and what
     is measured is all of it.
+
+    Attributes:
+        mean: (F,) what is taken from each feature.
+        scale: (F,) what it is multiplied by then.
     """
 
     mean: Tensor

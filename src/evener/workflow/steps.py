@@ -1,8 +1,8 @@
 """Run each step of a project once per inputs, and keep what it made, whatever kills the process.
 
-A step writes its files whole and, last of all, a record that names its inputs' key and its files'
-hashes. A step whose record is missing, names another key, or whose files differ is run again;
-every other step is kept. Two builds of one project cannot run at once.
+A step ends by writing one artifact, whole; that file is its own record, since it names the hash of
+everything it was made from. An artifact that is missing, damaged or made from other inputs is made
+again; every other one is kept. Two builds of one project cannot run at once.
 """
 
 import fcntl
@@ -12,43 +12,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
-import msgspec
-
-from evener.artifacts.files import digest, load, save, sweep
+from evener.artifacts.files import ArtifactT, Kept, digest, load, save, sweep
 from evener.errors import InputError, InvalidFileError
 
 STATE_FOLDER: Final = ".evener"
-
-
-class MadeFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file that a step made.
-
-    Attributes:
-        path: relative to the state folder.
-        sha256: of its bytes.
-    """
-
-    path: str
-    sha256: str
-
-
-class StepRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """That a step is done.
-
-    Attributes:
-        step: its name.
-        key: hash of everything it depends on.
-        files: what it made, by name.
-    """
-
-    kind: ClassVar[str] = "step"
-    schema: ClassVar[int] = 1
-
-    step: str
-    key: str
-    files: dict[str, MadeFile]
+_INPUTS: Final = "inputs"
+_LOCK: Final = "lock"
 
 
 class Steps:
@@ -67,51 +38,41 @@ class Steps:
         self._clock = clock
 
     def step(
-        self, name: str, inputs: Mapping[str, object], make: Callable[[], Mapping[str, Path]]
-    ) -> dict[str, Path]:
-        """Run a step unless what it made from the same inputs is still there.
+        self,
+        name: str,
+        of: type[ArtifactT],
+        inputs: Mapping[str, object],
+        make: Callable[[], ArtifactT],
+        *,
+        still_good: Callable[[ArtifactT], bool] = lambda _value: True,
+    ) -> Kept[ArtifactT]:
+        """Run a step, unless what it made from the same inputs is still there.
 
         Args:
             name: the step.
+            of: the record it makes; its file is named after its kind.
             inputs: everything the step depends on, encodable as JSON.
-            make: does the work, writes files below `folder`, and returns them by name.
-
-        Returns:
-            The files by name.
+            make: does the work; files beside the artifact must be written before it returns.
+            still_good: checks those files when an artifact is found.
         """
         key = digest({"step": name, "inputs": dict(inputs)})
-        record_path = self.folder / "steps" / f"{name}.json"
-        kept = self._kept(record_path, key)
-        if kept is not None:
+        path = self.folder / f"{of.kind}.json"
+        kept = _read(path, of)
+        if kept is not None and kept.made_from.get(_INPUTS) == key and still_good(kept.value):
             self.kept.append(name)
             return kept
         started = self._clock()
-        made = dict(make())
-        files = {
-            label: MadeFile(path=str(path.relative_to(self.folder)), sha256=file_sha256(path))
-            for label, path in made.items()
-        }
-        record = StepRecord(step=name, key=key, files=files)
-        save(record_path, record, took_s=self._clock() - started)
+        value = make()
+        save(path, value, made_from={_INPUTS: key}, took_s=self._clock() - started)
         self.ran.append(name)
-        return made
+        return load(path, of)
 
-    def _kept(self, record_path: Path, key: str) -> dict[str, Path] | None:
-        if not record_path.exists():
-            return None
-        try:
-            record = load(record_path, StepRecord).value
-        except InvalidFileError:
-            return None  # damaged or of an older version: what it recorded is made again
-        if record.key != key:
-            return None
-        files = {}
-        for label, made in record.files.items():
-            path = self.folder / made.path
-            if not path.is_file() or file_sha256(path) != made.sha256:
-                return None
-            files[label] = path
-        return files
+
+def _read(path: Path, of: type[ArtifactT]) -> Kept[ArtifactT] | None:
+    try:
+        return load(path, of)
+    except InvalidFileError:
+        return None  # none yet, damaged, or of another version: it is made again
 
 
 @contextmanager
@@ -128,29 +89,40 @@ def open_steps(project: Path) -> Iterator[Steps]:
     folder = project / STATE_FOLDER
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise InvalidFileError(
             f"cannot write {folder}: {error.strerror or error}; choose a place you may write to",
             path=str(folder),
         ) from error
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+        if not _locked(lock):
             raise InputError(
-                f"another build of {project} is running; wait for it, or stop it"
-            ) from error
+                f"another build of {project} is running; wait for it to end, or stop it"
+            )
         sweep(folder)
-        yield Steps(folder)
+        try:
+            yield Steps(folder)
+        finally:
+            _tidy(folder)
     finally:
         os.close(lock)  # the kernel releases the lock, also when the process is killed
 
 
-def file_sha256(path: Path) -> str:
-    """Return the sha256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _locked(lock: int) -> bool:
+    """Take the lock; False if another process has it, or removed the file while it ended."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return os.fstat(lock).st_nlink > 0
+
+
+def _tidy(folder: Path) -> None:
+    """Remove a state folder in which no step has left anything: a refused input changes nothing."""
+    if [path.name for path in folder.iterdir()] == [_LOCK]:
+        (folder / _LOCK).unlink()
+        folder.rmdir()
 
 
 def code_version(*packages: str) -> str:

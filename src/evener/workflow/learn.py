@@ -1,0 +1,234 @@
+"""The first half of a build: from rows to a trained network and its card.
+
+Each method is one step, kept by `steps.py`; `build.py` calls them in order.
+"""
+
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.card import Baselines, Card
+from evener.artifacts.dataset import DatasetFacts
+from evener.artifacts.files import Kept, file_sha256, write_whole
+from evener.artifacts.front import Front, Scored
+from evener.artifacts.project import Project
+from evener.errors import MissingExtraError
+from evener.units import parse
+from evener.workflow.opened import Progress
+from evener.workflow.steps import Steps, code_version
+
+if TYPE_CHECKING:
+    from evener.data.dataset import Dataset
+
+NETWORK_FILE: Final = "network.onnx"
+_PACKAGES: Final = {  # import name: distribution
+    "torch": "torch",
+    "onnxscript": "onnxscript",
+    "sklearn": "scikit-learn",
+    "skl2onnx": "skl2onnx",
+}
+
+
+class Learning:
+    """The steps of a build that need rows; loads them only if a step runs.
+
+    Attributes:
+        network_path: where the trained network lies.
+    """
+
+    def __init__(
+        self, *, folder: Path, project: Project, steps: Steps, progress: Progress | None
+    ) -> None:
+        self.network_path = steps.folder / NETWORK_FILE
+        self._folder = folder
+        self._project = project
+        self._steps = steps
+        self._progress = progress
+
+    @cached_property
+    def dataset(self) -> "Dataset":
+        """The rows, read at the first need."""
+        from evener.data.load import load_dataset
+
+        return load_dataset(self._project.data, self._folder)
+
+    def data(self) -> Kept[DatasetFacts]:
+        """Read, check and split the rows."""
+
+        def make() -> DatasetFacts:
+            self._tell("reading the data")
+            dataset = self.dataset
+            return DatasetFacts(
+                name=dataset.name,
+                sha256=dataset.sha256,
+                features=dataset.features.shape[1],
+                classes=dataset.classes,
+                rows=dataset.row_counts,
+            )
+
+        inputs = {
+            "section": self._project.data,
+            "source": self._source(),
+            "code": code_version("data"),
+        }
+        return self._steps.step("data", DatasetFacts, inputs, make)
+
+    def search(self, facts: Kept[DatasetFacts]) -> Kept[Front]:
+        """Score some architectures and choose one."""
+        section = self._project.search
+        quality = self._project.hard_limit("accuracy")
+        inputs = {
+            "data": facts.value.sha256,
+            "section": section,
+            "train": self._project.train,
+            "quality": quality,
+            "code": code_version("search", "train"),
+            "packages": package_versions(),
+        }
+
+        def make() -> Front:
+            from evener.search.candidates import propose
+            from evener.search.choose import choose, pareto_front
+
+            architectures = propose(
+                facts.value.features, len(facts.value.classes), section.candidates, section.seed
+            )
+            scored = self._score(facts.value.sha256, architectures)
+            scores = [one.score for one in scored]
+            return Front(
+                scored=tuple(scored),
+                front=tuple(one.id for one in pareto_front(architectures, scores)),
+                chosen=choose(architectures, scores, quality).id,
+            )
+
+        return self._steps.step("search", Front, inputs, make)
+
+    def _score(self, data_sha256: str, architectures: Sequence[Architecture]) -> list[Scored]:
+        """Score each architecture, and keep each score as soon as it is there."""
+        from evener.train.evaluator import make_evaluate
+
+        section = self._project.search
+        deadline = time.monotonic() + parse(section.budget, "time")
+        evaluate = make_evaluate(self.dataset, section, self._project.train)
+        inputs = {
+            "data": data_sha256,
+            "epochs": section.epochs,
+            "seed": section.seed,
+            "train": self._project.train,
+            "code": code_version("train"),
+            "packages": package_versions(),
+        }
+        found = []
+        for index, architecture in enumerate(architectures):
+            self._tell(f"trying {architecture}", index, len(architectures))
+
+            def make(architecture: Architecture = architecture) -> Scored:
+                left_s = max(0.0, deadline - time.monotonic())
+                (score,) = evaluate([architecture], budget_s=left_s, seed=section.seed)
+                return Scored(architecture=architecture, score=score)
+
+            kept = Steps(self._steps.folder / "scores" / architecture.id).step(
+                "score",
+                Scored,
+                inputs | {"architecture": architecture},
+                make,
+                still_good=lambda one: one.score.status != "out_of_budget",
+            )
+            found.append(kept.value)
+        return found
+
+    def baselines(self, facts: Kept[DatasetFacts]) -> Kept[Baselines]:
+        """Fit the simple models that the network is held against."""
+
+        def make() -> Baselines:
+            from evener.train.baselines import fit_baselines
+
+            self._tell("fitting a linear model and a random forest")
+            return Baselines(models=fit_baselines(self.dataset, seed=self._project.train.seed))
+
+        inputs = {
+            "data": facts.value.sha256,
+            "seed": self._project.train.seed,
+            "code": code_version("train"),
+            "packages": package_versions(),
+        }
+        return self._steps.step("baselines", Baselines, inputs, make)
+
+    def train(
+        self, facts: Kept[DatasetFacts], front: Kept[Front], baselines: Kept[Baselines]
+    ) -> Kept[Card]:
+        """Train the chosen architecture, write it as ONNX, and check the file."""
+        architecture = front.value.architecture
+        section = self._project.train
+
+        def make() -> Card:
+            from evener.train.card import make_card
+            from evener.train.export import export_onnx
+            from evener.train.fit import train_network
+            from evener.train.verify import verify_export
+
+            trained = train_network(
+                architecture,
+                self.dataset,
+                section,
+                on_epoch=lambda epoch, _loss: self._tell(
+                    f"training {architecture}", epoch, section.epochs
+                ),
+            )
+            self._tell("writing and checking the network")
+            content = export_onnx(trained)
+            error = verify_export(content, trained, self.dataset)
+            write_whole(self.network_path, content)
+            return make_card(
+                trained, self.dataset, content, export_error=error, baselines=baselines.value.models
+            )
+
+        inputs = {
+            "data": facts.value.sha256,
+            "architecture": architecture,
+            "section": section,
+            "baselines": baselines.sha256,
+            "code": code_version("train"),
+            "packages": package_versions(),
+        }
+        return self._steps.step(
+            "train",
+            Card,
+            inputs,
+            make,
+            still_good=lambda card: (
+                self.network_path.is_file()
+                and file_sha256(self.network_path) == card.network_sha256
+            ),
+        )
+
+    def _tell(self, message: str, done: int = 0, total: int = 0) -> None:
+        if self._progress is not None:
+            self._progress(message, done, total)
+
+    def _source(self) -> str:
+        """Return what the rows come from: a file's hash, or the package that ships them."""
+        path = self._folder / self._project.data.source
+        if path.is_file():
+            return file_sha256(path)
+        return f"scikit-learn {version('scikit-learn')}"
+
+
+def package_versions() -> dict[str, str]:
+    """Return the versions of the packages that training depends on."""
+    return {name: version(name) for name in _PACKAGES.values()}
+
+
+def check_packages() -> None:
+    """Find out before any work that a package is missing.
+
+    Raises:
+        MissingExtraError: the extra "train" is not installed.
+    """
+    if any(find_spec(package) is None for package in _PACKAGES):
+        raise MissingExtraError("evener build", extra="train")

@@ -1,0 +1,110 @@
+"""A network opened on this machine: its blocks, the processors and the runtimes it may use."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import msgspec
+
+from evener.artifacts.processors import Machine
+from evener.artifacts.profile import Granularity
+from evener.errors import InputError
+from evener.network.blocks import Blocks, cut_into_blocks
+from evener.network.model import Network, load_network
+from evener.network.split import segment_model
+from evener.profile import find
+from evener.runtime import installed, usable
+from evener.runtime.session import Optimisation, Runtime
+
+Progress = Callable[[str, int, int], None]
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Everything that profiling, planning and running a network needs.
+
+    Attributes:
+        network: the network.
+        blocks: its blocks and cuts.
+        machine: the processors that may be used.
+        runtimes: the runtimes that may be used, by name.
+        optimisation: graph optimisation level of every session.
+    """
+
+    network: Network
+    blocks: Blocks
+    machine: Machine
+    runtimes: Mapping[str, Runtime]
+    optimisation: Optimisation = "all"
+
+    @property
+    def segments(self) -> Callable[[int, int], bytes]:
+        """Serialise blocks `first` to `last` as a network of their own."""
+        return partial(segment_model, self.network, self.blocks)
+
+
+def open_network(
+    net: str,
+    *,
+    granularity: Granularity = "paper",
+    shapes: Shapes | None = None,
+    processors: Sequence[str] | None = None,
+    runtimes: Sequence[str] | None = None,
+    optimisation: Optimisation = "all",
+) -> Opened:
+    """Load a network, cut it into blocks and find the processors it may run on.
+
+    Args:
+        net: path of an ONNX file, or name of a built-in network.
+        granularity: rule by which it is cut.
+        shapes: static shapes of the inputs that leave some size open, by input name.
+        processors: names of the processors to use; None for all.
+        runtimes: names of the runtimes to use; None for all that suit the optimisation level.
+        optimisation: graph optimisation level; "extended" for answers equal to the bit.
+
+    Raises:
+        InputError: the network, a shape, a processor or a runtime cannot be used.
+    """
+    chosen = usable(runtimes, optimisation)
+    network = load_network(net, shapes=shapes)
+    return Opened(
+        network=network,
+        blocks=cut_into_blocks(network, granularity),
+        machine=restrict(find.find_processors(runtimes=chosen), processors),
+        runtimes=chosen,
+        optimisation=optimisation,
+    )
+
+
+def find_processors() -> Machine:
+    """Find the processors of this machine that this process may use.
+
+    Example:
+        >>> find_processors().processors[0].name
+        'cpu0'
+    """
+    return find.find_processors(runtimes=installed())
+
+
+def restrict(machine: Machine, processors: Sequence[str] | None) -> Machine:
+    """Keep only some processors of a machine.
+
+    Args:
+        machine: the machine.
+        processors: names of the processors to keep; None for all.
+
+    Raises:
+        InputError: a name that the machine does not have.
+    """
+    if processors is None:
+        return machine
+    known = [processor.name for processor in machine.processors]
+    unknown = [name for name in processors if name not in known]
+    if unknown or not processors:
+        raise InputError(
+            f"no processor '{', '.join(unknown)}' on {machine.host}; "
+            f"it has {', '.join(known)}: see evener processors"
+        )
+    kept = tuple(one for one in machine.processors if one.name in processors)
+    return msgspec.structs.replace(machine, processors=kept)

@@ -1,0 +1,219 @@
+"""Plan a network: profile it if need be, decide, measure what was only interpolated, try it."""
+
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from evener.artifacts.files import Kept, digest, load, save
+from evener.artifacts.plan import Objective, Plan
+from evener.artifacts.profile import Granularity, Profile, SegmentTime
+from evener.errors import InvalidFileError
+from evener.network.frames import random_frames
+from evener.plan.decide import candidates, make_plan
+from evener.profile.refine import estimated_segments
+from evener.workflow.live import choose_live
+from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.profile import (
+    cache_folder,
+    load_profile,
+    profile_opened,
+    refine_profile,
+)
+from evener.workflow.steps import code_version
+
+BEST: Final = 5  # plans tried on the machine
+_REFINEMENTS: Final = 4  # rounds of measuring what a plan relies on; two are usual
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller asks of a plan.
+
+    Attributes:
+        method: how the best is found.
+        objective: what it is to be best at.
+        space: which plans are considered.
+        max_latency_s: longest predicted latency allowed, in seconds.
+        stages: how many stages it must have; None for any number.
+    """
+
+    method: Literal["dp", "exhaustive"] = "dp"
+    objective: Objective = "throughput"
+    space: Literal["paper", "full"] = "full"
+    max_latency_s: float | None = None
+    stages: int | None = None
+
+
+def plan_network(
+    net: str,
+    *,
+    granularity: Granularity = "paper",
+    method: Literal["dp", "exhaustive"] = "dp",
+    objective: Objective = "throughput",
+    space: Literal["paper", "full"] = "full",
+    max_latency_s: float | None = None,
+    stages: int | None = None,
+    processors: Sequence[str] | None = None,
+    runtimes: Sequence[str] | None = None,
+    shapes: Shapes | None = None,
+    profile: Path | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Plan:
+    """Decide which blocks of a network run on which processors.
+
+    With a profile from a file the plan is a prediction. Without one, the network is profiled on
+    this machine, the best few plans are tried against each other, and the winner is returned
+    with what it reached in `measured`.
+
+    Args:
+        net: path of an ONNX file, or name of a built-in network.
+        granularity: rule by which it is cut.
+        method: "dp", or "exhaustive" to check it.
+        objective: what the plan is to be best at.
+        space: "paper" for three non-empty stages on three processors; "full" for every plan.
+        max_latency_s: longest latency allowed, in seconds.
+        stages: how many stages the plan must have; None for any number.
+        processors: names of the processors to use; None for all.
+        runtimes: names of the runtimes to use; None for all that are installed.
+        shapes: static shapes of the inputs that leave some size open, by input name.
+        profile: a profile file, from this or another machine.
+        fresh: profile and try again even if results are kept.
+        progress: told what is being done.
+
+    Raises:
+        InputError: the network, a shape, a processor or the profile cannot be used.
+        InfeasibleError: no plan meets the limits.
+    """
+    opened = open_network(
+        net,
+        granularity=granularity,
+        shapes=shapes,
+        processors=processors,
+        runtimes=runtimes,
+    )
+    wish = Wish(
+        method=method,
+        objective=objective,
+        space=space,
+        max_latency_s=max_latency_s,
+        stages=stages,
+    )
+    if profile is not None:
+        kept = load_profile(profile, opened)
+        return decide(kept.value, wish, processors)
+    return plan_opened(opened, wish, fresh=fresh, progress=progress)[0]
+
+
+def plan_opened(
+    opened: Opened,
+    wish: Wish,
+    *,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Plan, Kept[Profile]]:
+    """Plan an opened network on this machine, and return the profile it rests on too."""
+    profile = settle_profile(opened, wish, fresh=fresh, progress=progress)
+    return plan_live(opened, profile, wish, fresh=fresh, progress=progress), profile
+
+
+def settle_profile(
+    opened: Opened,
+    wish: Wish,
+    *,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Kept[Profile]:
+    """Profile an opened network, and time what the best plans rely on until nothing is a guess."""
+    kept = profile_opened(opened, fresh=fresh, progress=progress)
+    for _ in range(_REFINEMENTS):
+        wanted = interpolated(kept.value, _best(kept.value, wish))
+        if not wanted:
+            break
+        kept = refine_profile(opened, kept.value, wanted, progress=progress)
+    return kept
+
+
+def plan_live(
+    opened: Opened,
+    profile: Kept[Profile],
+    wish: Wish,
+    *,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Plan:
+    """Try the best few plans under a profile on the machine, and return the winner.
+
+    The winner is kept in the user's cache and returned again, unless `fresh`.
+    """
+    path = _kept_at(profile, wish)
+    kept = None if fresh else _read_kept(path)
+    if kept is not None:
+        return kept
+    chosen, *rivals = _best(profile.value, wish)
+    if rivals:
+        if progress is not None:
+            progress(f"trying the best {len(rivals) + 1} plans", 0, len(rivals) + 1)
+        elapsed_s = chosen.elapsed_s
+        chosen = choose_live(
+            opened,
+            (chosen, *rivals),
+            random_frames(opened.network.inputs, 8, seed=0),
+        )
+        chosen = msgspec.structs.replace(
+            chosen, what="plan", method=wish.method, elapsed_s=elapsed_s
+        )
+    save(path, chosen, made_from={"profile": profile.sha256})
+    return chosen
+
+
+def decide(profile: Profile, wish: Wish, processors: Sequence[str] | None = None) -> Plan:
+    """Return the best plan under a profile, with the time it took to find."""
+    started = time.perf_counter()
+    plan = make_plan(
+        profile,
+        objective=wish.objective,
+        method=wish.method,
+        space=wish.space,
+        max_latency_s=wish.max_latency_s,
+        stages=wish.stages,
+        processors=processors,
+    )
+    return msgspec.structs.replace(plan, elapsed_s=time.perf_counter() - started)
+
+
+def _best(profile: Profile, wish: Wish) -> tuple[Plan, ...]:
+    """Return the best plan under a profile and its rivals, if the wish leaves any."""
+    first = decide(profile, wish)
+    if wish.method != "dp" or wish.space != "full" or wish.stages is not None:
+        return (first,)
+    rest = candidates(profile, best=BEST, max_latency_s=wish.max_latency_s)
+    allowed = (
+        plan
+        for plan in rest
+        if plan.stages != first.stages
+        and (wish.max_latency_s is None or plan.latency_s <= wish.max_latency_s)
+    )
+    rivals = (msgspec.structs.replace(plan, objective=wish.objective) for plan in allowed)
+    return (first, *islice(rivals, BEST - 1))
+
+
+def interpolated(profile: Profile, plans: Sequence[Plan]) -> tuple[SegmentTime, ...]:
+    """List the times that some plans rest on and that nobody has measured, each once."""
+    found = (one for plan in plans for one in estimated_segments(profile, plan))
+    return tuple(dict.fromkeys(found))
+
+
+def _read_kept(path: Path) -> Plan | None:
+    try:
+        return load(path, Plan).value
+    except InvalidFileError:
+        return None  # none yet, or of another version: it is decided again
+
+
+def _kept_at(profile: Kept[Profile], wish: Wish) -> Path:
+    key = digest({"profile": profile.sha256, "wish": wish, "code": code_version("plan", "run")})
+    return cache_folder() / "plans" / f"{profile.value.network}-{key[:16]}.json"

@@ -1,0 +1,170 @@
+"""Profile a network on this machine, and keep the profile for the next time."""
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from evener.artifacts.files import Kept, digest, load, save
+from evener.artifacts.profile import Granularity, Profile, SegmentTime
+from evener.errors import InputError, InvalidFileError
+from evener.profile.measure import profile_network as measure_network
+from evener.profile.refine import measure_segments
+from evener.profile.segments import Progress as TimingProgress
+from evener.runtime.session import Optimisation
+from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.steps import code_version
+
+
+def profile_network(
+    net: str,
+    *,
+    granularity: Granularity = "paper",
+    shapes: Shapes | None = None,
+    processors: Sequence[str] | None = None,
+    runtimes: Sequence[str] | None = None,
+    optimisation: Optimisation = "all",
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Kept[Profile]:
+    """Time the segments of a network on the processors of this machine.
+
+    A profile of the same network, processors and runtime versions is kept in the user's cache
+    and read again, unless `fresh`.
+
+    Args:
+        net: path of an ONNX file, or name of a built-in network.
+        granularity: rule by which it is cut.
+        shapes: static shapes of the inputs that leave some size open, by input name.
+        processors: names of the processors to use; None for all.
+        runtimes: names of the runtimes to use; None for all that suit the optimisation level.
+        optimisation: graph optimisation level of the runtimes.
+        fresh: measure again even if a profile is kept.
+        progress: told what is being measured.
+
+    Raises:
+        InputError: the network, a shape or a processor cannot be used.
+    """
+    opened = open_network(
+        net,
+        granularity=granularity,
+        shapes=shapes,
+        processors=processors,
+        runtimes=runtimes,
+        optimisation=optimisation,
+    )
+    return profile_opened(opened, fresh=fresh, progress=progress)
+
+
+def profile_opened(
+    opened: Opened,
+    *,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Kept[Profile]:
+    """Time the segments of an opened network, or read the kept profile of it."""
+    path = _kept_at(opened)
+    kept = None if fresh else read_kept(path)
+    if kept is not None:
+        return kept
+    started = time.perf_counter()
+    profile = measure_network(
+        opened.network,
+        opened.blocks,
+        opened.machine,
+        runtimes=opened.runtimes,
+        optimisation=opened.optimisation,
+        progress=_told(progress),
+    )
+    _save(path, profile, time.perf_counter() - started)
+    return load(path, Profile)
+
+
+def refine_profile(
+    opened: Opened,
+    profile: Profile,
+    wanted: Sequence[SegmentTime],
+    *,
+    progress: Progress | None = None,
+) -> Kept[Profile]:
+    """Measure some segments whose times were estimated, and keep the better profile.
+
+    Args:
+        opened: the network.
+        profile: its profile on this machine.
+        wanted: the estimates to replace.
+        progress: told what is being measured.
+    """
+    started = time.perf_counter()
+    better = measure_segments(
+        profile,
+        opened.network,
+        opened.blocks,
+        wanted,
+        runtimes=opened.runtimes,
+        progress=_told(progress),
+    )
+    path = _kept_at(opened)
+    _save(path, better, time.perf_counter() - started)
+    return load(path, Profile)
+
+
+def load_profile(path: Path, opened: Opened) -> Kept[Profile]:
+    """Read a profile that was measured elsewhere, and check that it is of this network.
+
+    Raises:
+        InvalidFileError: no profile in the file.
+        InputError: it is of another network or was cut by another rule.
+    """
+    kept = load(path, Profile)
+    profile = kept.value
+    if profile.network_sha256 != opened.network.sha256:
+        raise InputError(
+            f"{path} is a profile of {profile.network} ({profile.network_sha256[:12]}), not of "
+            f"{opened.network.name} ({opened.network.sha256[:12]}); profile this network, with "
+            "the same --shape"
+        )
+    if profile.granularity != opened.blocks.granularity:
+        raise InputError(
+            f"{path} was cut by the rule '{profile.granularity}', not "
+            f"'{opened.blocks.granularity}'; add --granularity {profile.granularity}"
+        )
+    return kept
+
+
+def read_kept(path: Path) -> Kept[Profile] | None:
+    """Read a kept profile; None if there is none, or it is damaged or of another version."""
+    try:
+        return load(path, Profile)
+    except InvalidFileError:
+        return None
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be measured again: `$XDG_CACHE_HOME/evener`."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "evener"
+
+
+def _kept_at(opened: Opened) -> Path:
+    key = digest(
+        {
+            "network": opened.network.sha256,
+            "granularity": opened.blocks.granularity,
+            "machine": opened.machine,
+            "optimisation": opened.optimisation,
+            "code": code_version("network", "profile", "runtime"),
+        }
+    )
+    return cache_folder() / "profiles" / f"{opened.network.name}-{key[:16]}.json"
+
+
+def _save(path: Path, profile: Profile, took_s: float) -> None:
+    save(path, profile, made_from={"network": profile.network_sha256}, took_s=took_s)
+
+
+def _told(progress: Progress | None) -> TimingProgress | None:
+    """Tell a caller of a workflow what timing tells its own way."""
+    if progress is None:
+        return None
+    return lambda done, total, what: progress(what, done, total)

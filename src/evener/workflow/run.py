@@ -1,0 +1,263 @@
+"""Run a network over frames by its plan, and hold every answer against the unsplit network."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from evener.artifacts.files import load
+from evener.artifacts.plan import Plan
+from evener.artifacts.trace import Trace
+from evener.errors import InputError
+from evener.network.frames import load_frames, random_frames, save_outputs
+from evener.network.split import whole_model
+from evener.run.equality import Answers, unsplit_answers
+from evener.run.pipeline import Pipeline
+from evener.runtime.session import Array, Optimisation
+from evener.workflow.opened import Opened, Progress, Shapes, find_processors, open_network
+from evener.workflow.plan import Wish, decide, plan_opened
+from evener.workflow.profile import load_profile
+
+_TOLD: Final = 20  # how often a run tells its progress; telling takes a lane's time
+POOL: Final = 64  # distinct random frames; longer runs go round
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run came to.
+
+    Attributes:
+        trace: rate, latency, equality and how busy each lane was.
+        plan: the plan that ran.
+        tolerance: largest `trace.max_error` that splitting may cause: 0 at the level "extended",
+            1e-6 of the largest output at "all", 1e-4 where several runtimes may differ.
+    """
+
+    trace: Trace
+    plan: Plan
+    tolerance: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether every answer was close enough to the unsplit network's."""
+        error = self.trace.max_error
+        return error is None or error <= self.tolerance
+
+
+def run_network(
+    net: str,
+    *,
+    frames: int | Path,
+    plan: Path | None = None,
+    profile: Path | None = None,
+    stages: int | None = None,
+    out: Path | None = None,
+    optimisation: Optimisation = "all",
+    credits: int | None = None,
+    shapes: Shapes | None = None,
+    processors: Sequence[str] | None = None,
+    runtimes: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Run a network over frames, split as planned, and compare every answer with the whole.
+
+    Args:
+        net: path of an ONNX file, or name of a built-in network.
+        frames: how many random frames (64 distinct ones, again and again), or an NPZ file with
+            one array per input, first axis = frames.
+        plan: a plan file; None plans first.
+        profile: a profile file to plan by; None profiles this machine.
+        stages: how many stages the plan must have; None for the best.
+        out: an NPZ file for the outputs, one array per output, same order as the frames.
+        optimisation: "extended" makes every answer equal to the bit; "all" may be faster and
+            differs by rounding.
+        credits: frames in flight at once; None for the plan's own.
+        shapes: static shapes of the inputs that leave some size open, by input name.
+        processors: names of the processors to use; None for all.
+        runtimes: names of the runtimes to use; None for all that suit the optimisation level.
+        progress: told what is being done.
+
+    Raises:
+        InputError: the network, the frames, the plan or the profile cannot be used.
+        InfeasibleError: no plan meets the limits.
+        StageFailedError: a stage raised.
+    """
+    if out is not None:
+        _check_writable(out)
+    if plan is not None and (stages is not None or profile is not None):
+        raise InputError("a plan file already fixes its stages: give --plan, or --stages/--profile")
+    given = load(plan, Plan).value if plan is not None else None
+    opened = open_network(
+        net,
+        granularity=given.granularity if given is not None else "paper",
+        shapes=shapes,
+        processors=processors,
+        runtimes=runtimes,
+        optimisation=optimisation,
+    )
+    pool, count = _frames(opened, frames)
+    chosen = (
+        check_plan(given, opened)
+        if given is not None
+        else _plan(opened, stages, profile, processors, progress)
+    )
+    kept: list[tuple[Array, ...]] = []
+    result = run_opened(
+        opened,
+        chosen,
+        pool,
+        count=count,
+        on_answer=None
+        if out is None
+        else lambda _frame_id, outputs: kept.append(tuple(one.copy() for one in outputs)),
+        credits=credits,
+        progress=progress,
+    )
+    if out is not None:
+        save_outputs(out, opened.network.outputs, kept)
+    return result
+
+
+def run_opened(
+    opened: Opened,
+    plan: Plan,
+    pool: Sequence[tuple[Array, ...]],
+    *,
+    count: int,
+    on_answer: Callable[[int, tuple[Array, ...]], None] | None = None,
+    credits: int | None = None,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Run an opened network by a plan over the frames of a pool, again and again.
+
+    Args:
+        opened: the network.
+        plan: a plan of it.
+        pool: distinct frames.
+        count: how many frames to run; frame i is `pool[i % len(pool)]`.
+        on_answer: called in frame order with the frame's number and its outputs, which are only
+            valid during the call.
+        credits: frames in flight at once; None for the plan's own.
+        progress: told what is being done.
+    """
+    used = pool[: min(count, len(pool))]
+    with Pipeline(
+        plan,
+        opened.segments,
+        inputs=opened.network.inputs,
+        runtimes=opened.runtimes,
+        optimisation=opened.optimisation,
+        credits=credits,
+    ) as pipeline:
+        if progress is not None:
+            progress("answering with the unsplit network", 0, len(used))
+        core = find_processors().cpu.cores[0]
+        answers = Answers(
+            unsplit_answers(
+                whole_model(opened.network),
+                used,
+                inputs=opened.network.inputs,
+                outputs=pipeline.outputs,
+                runtime=opened.runtimes[reference_runtime(opened)],
+                core=core,
+                optimisation=opened.optimisation,
+            )
+        )
+
+        every = max(1, count // _TOLD)
+
+        def emit(frame_id: int, outputs: tuple[Array, ...]) -> None:
+            answers.compare(frame_id, outputs)
+            if on_answer is not None:
+                on_answer(frame_id, outputs)
+            if progress is not None and frame_id % every == 0:
+                progress("running", frame_id + 1, count)
+
+        pipeline.run(_cycle(used, max(2 * pipeline.credits, 4)), _drop)  # warm up
+        trace = pipeline.run(_cycle(used, count), emit)
+    trace = msgspec.structs.replace(trace, equal=answers.equal, max_error=answers.max_error)
+    return RunResult(trace=trace, plan=plan, tolerance=_tolerance(opened, plan))
+
+
+def check_plan(plan: Plan, opened: Opened) -> Plan:
+    """Return a plan if it is of this network and this machine has what it asks for.
+
+    Raises:
+        InputError: another network, a processor or a runtime that is not here.
+    """
+    if plan.network_sha256 != opened.network.sha256:
+        raise InputError(
+            f"the plan is of {plan.network} ({plan.network_sha256[:12]}), not of "
+            f"{opened.network.name} ({opened.network.sha256[:12]}); plan this network, with the "
+            "same --shape"
+        )
+    known = {processor.name: processor for processor in opened.machine.processors}
+    for stage in plan.stages:
+        for lane in stage.lanes:
+            processor = known.get(lane.processor)
+            if processor is None or not set(lane.cores) <= set(processor.cores):
+                raise InputError(
+                    f"the plan wants {lane.processor} with cores {list(lane.cores)}, which "
+                    f"{opened.machine.host} does not offer; plan on this machine, or give "
+                    "--profile of it"
+                )
+            missing = {part.runtime for part in lane.parts} - set(opened.runtimes)
+            if missing:
+                raise InputError(
+                    f"the plan wants the runtime {', '.join(sorted(missing))}, which is not "
+                    f"installed; installed: {', '.join(opened.runtimes)}"
+                )
+    return plan
+
+
+def _plan(
+    opened: Opened,
+    stages: int | None,
+    profile: Path | None,
+    processors: Sequence[str] | None,
+    progress: Progress | None,
+) -> Plan:
+    wish = Wish(stages=stages)
+    if profile is not None:
+        return check_plan(decide(load_profile(profile, opened).value, wish, processors), opened)
+    return plan_opened(opened, wish, progress=progress)[0]
+
+
+def _frames(opened: Opened, frames: int | Path) -> tuple[Sequence[tuple[Array, ...]], int]:
+    if isinstance(frames, Path):
+        pool = load_frames(frames, opened.network.inputs)
+        return pool, len(pool)
+    if frames < 1:
+        raise InputError(f"--frames {frames} must be at least 1")
+    return random_frames(opened.network.inputs, min(frames, POOL), seed=0), frames
+
+
+def _cycle(pool: Sequence[tuple[Array, ...]], count: int) -> Iterator[tuple[Array, ...]]:
+    return (pool[index % len(pool)] for index in range(count))
+
+
+def _tolerance(opened: Opened, plan: Plan) -> float:
+    lanes = [lane for stage in plan.stages for lane in stage.lanes]
+    runtimes = {part.runtime for lane in lanes for part in lane.parts}
+    if runtimes != {reference_runtime(opened)}:
+        return 1e-4
+    return 0.0 if opened.optimisation == "extended" else 1e-6
+
+
+def reference_runtime(opened: Opened) -> str:
+    """Name the runtime whose answers to the unsplit network count."""
+    return next(iter(opened.runtimes))
+
+
+def _drop(frame_id: int, outputs: tuple[Array, ...]) -> None:
+    """Answer to nowhere: a warm-up is for the machine."""
+
+
+def _check_writable(path: Path) -> None:
+    """Find out before the run, not after it, that the outputs cannot be written."""
+    folder = path.parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+        raise InputError(f"cannot write {path}; choose a file in a folder you may write to")

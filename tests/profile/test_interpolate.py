@@ -1,0 +1,105 @@
+"""Estimating segments that were not timed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evener.artifacts.profile import Block
+from evener.profile.interpolate import SHORTEST_S, fill_in
+from evener.profile.timing import Segment, Timing
+
+
+def block(macs: int = 1) -> Block:
+    return Block(name="b", operators={}, macs=macs, weights_bytes=0, inputs=(), outputs=())
+
+
+def sure(time_s: float) -> Timing:
+    return Timing(time_s, time_s, time_s, repeats=5)
+
+
+times = st.floats(0.001, 1.0)
+
+
+@st.composite
+def additive(draw: st.DrawFn) -> tuple[int, dict[Segment, float]]:
+    """Draw times where blocks, and the costs before and behind each cut, add up."""
+    count = draw(st.integers(1, 7))
+    blocks_s = draw(st.lists(times, min_size=count, max_size=count))
+    before_s = [*draw(st.lists(times, min_size=count - 1, max_size=count - 1)), 0.0]
+    behind_s = [0.0, *draw(st.lists(times, min_size=count - 1, max_size=count - 1))]
+    return count, {
+        (first, last): behind_s[first] + sum(blocks_s[first : last + 1]) + before_s[last]
+        for first in range(count)
+        for last in range(first, count)
+    }
+
+
+@given(additive())
+def test_where_times_add_up_every_segment_is_exact(
+    case: tuple[int, dict[Segment, float]],
+) -> None:
+    count, true_s = case
+    timed = {
+        segment: sure(time_s)
+        for segment, time_s in true_s.items()
+        if segment[0] == 0 or segment[1] == count - 1
+    }
+
+    filled = fill_in([block()] * count, timed)
+
+    assert {segment: timing.median_s for segment, timing in filled.items()} == pytest.approx(true_s)
+
+
+@given(st.lists(st.tuples(times, times), min_size=1, max_size=6), st.integers(0, 3))
+def test_an_estimate_is_above_zero_and_within_its_quartiles(
+    sides: list[tuple[float, float]], macs: int
+) -> None:
+    count = len(sides) + 1
+    timed = {(0, count - 1): Timing(0.5, 0.4, 0.7, 5)}
+    for cut, (prefix_s, suffix_s) in enumerate(sides, start=1):
+        if cut % 2:
+            timed[0, cut - 1], timed[cut, count - 1] = sure(prefix_s), sure(suffix_s)
+
+    filled = fill_in([block(macs)] * count, timed)
+
+    assert len(filled) == count * (count + 1) // 2
+    for segment, timing in filled.items():
+        assert SHORTEST_S / 2 < timing.low_s <= timing.median_s <= timing.high_s
+        assert (timing.repeats == 0) == (segment not in timed)
+
+
+def test_what_was_timed_stays() -> None:
+    timed = {(0, 2): sure(3.0), (0, 0): sure(1.0), (1, 2): sure(2.0), (1, 1): sure(0.7)}
+
+    filled = fill_in([block()] * 3, timed)
+
+    assert {segment: filled[segment] for segment in timed} == timed
+
+
+def test_a_prefix_between_timed_ones_has_its_share_of_the_work() -> None:
+    blocks = [block(10), block(30), block(10), block(50)]
+
+    filled = fill_in(blocks, {(0, 3): sure(10.0), (0, 2): sure(5.0), (3, 3): sure(5.0)})
+
+    assert filled[0, 0].median_s == pytest.approx(1.0, rel=1e-4)
+    assert filled[0, 1].median_s == pytest.approx(4.0, rel=1e-4)
+    assert filled[1, 3].median_s == pytest.approx(9.0, rel=1e-4)
+    assert filled[2, 3].median_s == pytest.approx(6.0, rel=1e-4)
+
+
+def test_blocks_without_counted_work_share_equally() -> None:
+    filled = fill_in([block(0)] * 4, {(0, 3): sure(8.0)})
+
+    assert [filled[0, last].median_s for last in range(4)] == [2.0, 4.0, 6.0, 8.0]
+
+
+def test_what_cannot_be_told_from_noise_is_the_noise() -> None:
+    timed = {
+        (0, 2): Timing(3.0, 2.8, 3.2, 5),
+        (0, 1): sure(1.5),
+        (1, 2): sure(1.5),
+        (0, 0): sure(1.5),
+        (2, 2): sure(1.5),
+    }
+
+    assert fill_in([block()] * 3, timed)[1, 1].median_s == pytest.approx(0.2)

@@ -1,0 +1,66 @@
+"""Timing one session alone."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, cycle, repeat
+
+import pytest
+
+from evener.artifacts.tensor import Tensor
+from evener.profile.timing import time_session
+from evener.runtime.session import Array
+
+
+class ScriptedSession:
+    """A session whose runs take times from a list; it is its own clock."""
+
+    inputs = (Tensor(name="x", shape=(2, 3), dtype="float32"),)
+    outputs = (Tensor(name="y", shape=(4,), dtype="float32"),)
+
+    def __init__(self, times_s: Iterator[float]) -> None:
+        self._times_s = times_s
+        self._now_s = 0.0
+        self.written: list[int] = []
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        assert [array.shape for array in inputs] == [(2, 3)]
+        self.written.append(outputs[0].ctypes.data)
+        self._now_s += next(self._times_s)
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def clock(self) -> float:
+        return self._now_s
+
+
+def test_runs_that_warm_up_do_not_count() -> None:
+    session = ScriptedSession(chain([9.0, 5.0], repeat(1.0)))
+
+    timing = time_session(session, clock=session.clock)
+
+    assert (timing.low_s, timing.median_s, timing.high_s) == (1.0, 1.0, 1.0)
+
+
+def test_quartiles_stand_beside_the_median() -> None:
+    session = ScriptedSession(cycle([1.0, 2.0, 3.0, 4.0, 5.0]))
+
+    timing = time_session(session, clock=session.clock)
+
+    assert (timing.low_s, timing.median_s, timing.high_s) == (2.0, 3.0, 4.0)
+
+
+@pytest.mark.parametrize(("run_s", "repeats"), [(1.0, 5), (0.015625, 10), (0.0001, 30)])
+def test_long_runs_are_repeated_five_times_and_short_ones_up_to_thirty(
+    run_s: float, repeats: int
+) -> None:
+    session = ScriptedSession(repeat(run_s))
+
+    assert time_session(session, clock=session.clock).repeats == repeats
+
+
+def test_every_run_writes_the_same_arrays() -> None:
+    session = ScriptedSession(repeat(1.0))
+
+    time_session(session, clock=session.clock)
+
+    assert len(set(session.written)) == 1
