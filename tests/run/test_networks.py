@@ -10,7 +10,7 @@ from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import Network, load_network
 from evener.network.split import segment_model, whole_model
-from evener.run.equality import Comparison, compare_outputs
+from evener.run.equality import Answers, unsplit_answers
 from evener.run.pipeline import Pipeline
 from evener.runtime import get_runtime, installed, pinning
 from evener.runtime.session import Optimisation
@@ -52,8 +52,20 @@ def compared(
     name: str,
     optimisation: Optimisation,
     runtimes: tuple[str, str] = ("onnxruntime", "onnxruntime"),
-) -> Comparison:
+) -> Answers:
     network, blocks = cut(name)
+    frames = random_frames(network.inputs, 5, seed=1)
+    answers = Answers(
+        unsplit_answers(
+            whole_model(network),
+            frames,
+            inputs=network.inputs,
+            outputs=network.outputs,
+            runtime=get_runtime("onnxruntime"),
+            core=CORES[0],
+            optimisation=optimisation,
+        )
+    )
     with Pipeline(
         halved(blocks, runtimes),
         lambda first, last: segment_model(network, blocks, first, last),
@@ -61,14 +73,8 @@ def compared(
         runtimes=installed(),
         optimisation=optimisation,
     ) as pipeline:
-        return compare_outputs(
-            pipeline,
-            whole_model(network),
-            random_frames(network.inputs, 5, seed=1),
-            runtime=get_runtime("onnxruntime"),
-            core=CORES[0],
-            optimisation=optimisation,
-        )
+        pipeline.run(frames, answers.compare)
+    return answers
 
 
 @pytest.mark.parametrize("name", ["squeezenet", "resnet50"])
