@@ -10,7 +10,7 @@ from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import Network, load_network
 from evener.network.split import segment_model, whole_model
-from evener.run.equality import Answers, unsplit_answers
+from evener.run.equality import Answers, run_unsplit
 from evener.run.pipeline import Pipeline
 from evener.runtime import get_runtime, installed, pinning
 from evener.runtime.session import Optimisation
@@ -55,17 +55,16 @@ def compared(
 ) -> Answers:
     network, blocks = cut(name)
     frames = random_frames(network.inputs, 5, seed=1)
-    answers = Answers(
-        unsplit_answers(
-            whole_model(network),
-            frames,
-            inputs=network.inputs,
-            outputs=network.outputs,
-            runtime=get_runtime("onnxruntime"),
-            core=CORES[0],
-            optimisation=optimisation,
-        )
+    unsplit = run_unsplit(
+        whole_model(network),
+        frames,
+        inputs=network.inputs,
+        outputs=network.outputs,
+        runtime=get_runtime("onnxruntime"),
+        core=CORES[0],
+        optimisation=optimisation,
     )
+    answers = Answers(unsplit.answers)
     with Pipeline(
         halved(blocks, runtimes),
         lambda first, last: segment_model(network, blocks, first, last),

@@ -155,10 +155,7 @@ def _(trace: Trace) -> RenderableType:
         f"{show(trace.rate_hz, 'rate')}, latency {show(trace.latency_p50_s, 'time')} (median), "
         f"{show(trace.latency_p99_s, 'time')} (p99), {trace.dropped} dropped",
         _equality(trace),
-        *(
-            f"{name} against the labels: {value:.4f}"
-            for name, value in (trace.quality or {}).items()
-        ),
+        *quality,
     )
 
 
