@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evener.artifacts.tensor import Tensor
 from evener.errors import InputError
 from evener.run.entry import Frame
-from evener.run.equality import Answers, difference, unsplit_answers
+from evener.run.equality import Answers, difference, run_unsplit
 from evener.run.pipeline import Pipeline
 from evener.runtime import pinning
 from evener.runtime.onnxruntime import OnnxRuntime
@@ -32,7 +32,7 @@ def opened() -> Pipeline:
 
 def answers(network: bytes, pipeline: Pipeline, frames: Sequence[Frame]) -> Answers:
     return Answers(
-        unsplit_answers(
+        run_unsplit(
             network,
             frames,
             inputs=pipeline.inputs,
@@ -40,7 +40,7 @@ def answers(network: bytes, pipeline: Pipeline, frames: Sequence[Frame]) -> Answ
             runtime=OnnxRuntime(),
             core=CORES[0],
             optimisation="extended",
-        )
+        ).answers
     )
 
 
@@ -80,6 +80,23 @@ def test_frames_in_another_order_are_found_out() -> None:
         pipeline.run([pool[1], pool[0]], found.compare)
 
     assert not found.equal
+
+
+@pytest.mark.parametrize(("frames", "median_s"), [(1, 1.0), (4, 3.0)])
+def test_the_unsplit_network_is_timed_without_its_first_frame(frames: int, median_s: float) -> None:
+    ticks = iter([0.0, 1.0, 0.0, 2.0, 0.0, 3.0, 0.0, 4.0])
+    with opened() as pipeline:
+        found = run_unsplit(
+            tiny.dense(layers=3),
+            tiny.frames(frames),
+            inputs=pipeline.inputs,
+            outputs=pipeline.outputs,
+            runtime=OnnxRuntime(),
+            core=CORES[0],
+            clock=lambda: next(ticks),
+        )
+
+    assert found.median_s == median_s
 
 
 def test_a_network_with_other_tensors_is_refused() -> None:

@@ -6,6 +6,7 @@ emitted. So whatever the lanes' speeds, no more frames are in flight than there 
 
 from collections.abc import Iterator
 from threading import Condition, Lock
+from typing import Final
 
 from evener.comm.channel import Message, Slot
 from evener.errors import ChannelClosedError
@@ -13,6 +14,8 @@ from evener.run.record import Record
 from evener.runtime.session import Array
 
 Frame = tuple[Array, ...]
+# A signal that comes just before a wait does not end it: Python sees it at the next look up.
+_LOOK_UP_S: Final = 0.25
 
 
 class Entry:
@@ -100,7 +103,10 @@ class Entry:
         Raises:
             ChannelClosedError: the pipeline was closed meanwhile.
         """
-        with self._over, self._lock:
+        while not self._over.acquire(timeout=_LOOK_UP_S):
+            pass
+        self._over.release()
+        with self._lock:
             self._check_open()
 
     def close(self, cause: Exception | None = None) -> None:

@@ -1,6 +1,9 @@
 """Hold a pipeline's answers against those of the unsplit network, frame by frame."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
@@ -38,7 +41,20 @@ class Answers:
         self.max_error = max(self.max_error, error)
 
 
-def unsplit_answers(
+@dataclass(frozen=True, slots=True)
+class Unsplit:
+    """What the unsplit network answers to some frames, and how long it takes.
+
+    Attributes:
+        answers: one per frame.
+        median_s: median time of a frame, the first left out if there are more, in seconds.
+    """
+
+    answers: list[tuple[Array, ...]]
+    median_s: float
+
+
+def run_unsplit(
     network: bytes,
     frames: Sequence[Frame],
     *,
@@ -47,7 +63,8 @@ def unsplit_answers(
     runtime: Runtime,
     core: int,
     optimisation: Optimisation = "all",
-) -> list[tuple[Array, ...]]:
+    clock: Callable[[], float] = time.perf_counter,
+) -> Unsplit:
     """Answer frames with the unsplit network in one session on one core.
 
     Args:
@@ -58,6 +75,7 @@ def unsplit_answers(
         runtime: what runs it.
         core: the logical CPU.
         optimisation: how far it is optimised; the pipeline's own for a fair comparison.
+        clock: the time, in seconds.
 
     Raises:
         InputError: the core is not this process's, or the network reads or writes other tensors.
@@ -68,14 +86,16 @@ def unsplit_answers(
         try:
             reads = _places(session.inputs, inputs, "reads")
             writes = _places(outputs, session.outputs, "does not write")
-            answers = []
+            answers, times_s = [], []
             for frame in frames:
                 answer = [empty(tensor) for tensor in session.outputs]
+                begun_s = clock()
                 session.run([frame[place] for place in reads], answer)
+                times_s.append(clock() - begun_s)
                 answers.append(tuple([answer[place] for place in writes]))
         finally:
             session.close()
-    return answers
+    return Unsplit(answers, median(times_s[1:] or times_s))
 
 
 def difference(expected: Sequence[Array], answer: Sequence[Array]) -> tuple[bool, float]:

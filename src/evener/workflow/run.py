@@ -13,7 +13,7 @@ from evener.artifacts.trace import Trace
 from evener.errors import InputError
 from evener.network.frames import load_frames, random_frames, save_outputs
 from evener.network.split import whole_model
-from evener.run.equality import Answers, unsplit_answers
+from evener.run.equality import Answers, run_unsplit
 from evener.run.pipeline import Pipeline
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.opened import Opened, Progress, Shapes, find_processors, open_network
@@ -32,11 +32,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         plan: the plan that ran.
         tolerance: largest `trace.max_error` that splitting may cause: 0 at the level "extended",
             1e-6 of the largest output at "all", 1e-4 where several runtimes may differ.
+        unsplit_rate_hz: frames per second of the unsplit network alone on one core, timed on the
+            same frames just before the run.
     """
 
     trace: Trace
     plan: Plan
     tolerance: float
+    unsplit_rate_hz: float
 
     @property
     def holds(self) -> bool:
@@ -152,18 +155,16 @@ def run_opened(
     ) as pipeline:
         if progress is not None:
             progress("answering with the unsplit network", 0, len(used))
-        core = find_processors().cpu.cores[0]
-        answers = Answers(
-            unsplit_answers(
-                whole_model(opened.network),
-                used,
-                inputs=opened.network.inputs,
-                outputs=pipeline.outputs,
-                runtime=opened.runtimes[reference_runtime(opened)],
-                core=core,
-                optimisation=opened.optimisation,
-            )
+        unsplit = run_unsplit(
+            whole_model(opened.network),
+            used,
+            inputs=opened.network.inputs,
+            outputs=pipeline.outputs,
+            runtime=opened.runtimes[reference_runtime(opened)],
+            core=find_processors().cpu.cores[0],
+            optimisation=opened.optimisation,
         )
+        answers = Answers(unsplit.answers)
 
         every = max(1, count // _TOLD)
 
@@ -177,7 +178,12 @@ def run_opened(
         pipeline.run(_cycle(used, max(2 * pipeline.credits, 4)), _drop)  # warm up
         trace = pipeline.run(_cycle(used, count), emit)
     trace = msgspec.structs.replace(trace, equal=answers.equal, max_error=answers.max_error)
-    return RunResult(trace=trace, plan=plan, tolerance=_tolerance(opened, plan))
+    return RunResult(
+        trace=trace,
+        plan=plan,
+        tolerance=_tolerance(opened, plan),
+        unsplit_rate_hz=1 / unsplit.median_s,
+    )
 
 
 def check_plan(plan: Plan, opened: Opened) -> Plan:
