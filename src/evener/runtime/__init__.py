@@ -4,12 +4,17 @@
 A runtime's package is imported when it is asked for.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Final
 
 from evener.errors import InputError, MissingExtraError
 from evener.runtime.session import Optimisation, Runtime
+
+# From its import on, ONNX Runtime keeps an id of the machine and events to send to its maker in the
+# user's cache, unless told not to. Whoever wants that sets this to 0.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def _onnxruntime() -> Runtime:
