@@ -15,7 +15,7 @@ help: ## Name the targets
 
 demo: $(VENV)/.installed-train ## Build the digits project, then run ResNet-50 over every processor
 	$(BIN)/evener build examples/digits
-	$(BIN)/evener run resnet50 --frames 60
+	$(BIN)/evener run resnet50 --frames 60 $$([ $$(nproc) -lt 2 ] || echo --stages 2)
 
 test: check ## Check formatting, types and imports, then run every test
 	$(BIN)/pytest

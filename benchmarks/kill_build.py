@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -23,6 +22,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import onnx
 
 MEASURED = ("profile.json", "plan.json", "comparison.json", "trace.json")
@@ -50,10 +50,11 @@ class Watcher(threading.Thread):
         self.folder = folder
         self.opened = 0
         self.broken: list[str] = []
-        self._stop = threading.Event()
+        self._ended = threading.Event()
 
     def run(self) -> None:
-        while not self._stop.wait(0.005):
+        """Watch until stopped."""
+        while not self._ended.wait(0.005):
             for path in list(self.folder.rglob("*")):
                 if path.name.startswith(".partial-") or path.name == "lock" or path.is_dir():
                     continue
@@ -73,7 +74,8 @@ class Watcher(threading.Thread):
                     self.broken.append(f"{path}: {error}")
 
     def stop(self) -> None:
-        self._stop.set()
+        """End the watch, and wait for its end."""
+        self._ended.set()
         self.join()
 
 
@@ -84,70 +86,82 @@ def content_sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def kill_once(victim: Path, moment_s: float) -> str:
+    """Start a build and kill it after some time; return what became of it."""
+    process = build(victim)
+    try:
+        process.wait(moment_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return "killed"
+    return "had finished"
+
+
+def kill_and_note(victim: Path, moments_s: list[float]) -> tuple[dict[str, str], list[str]]:
+    """Kill builds at some moments; return the measured artifacts that were there, and faults."""
+    finished: dict[str, str] = {}
+    faults: list[str] = []
+    for number, moment_s in enumerate(moments_s):
+        outcome = kill_once(victim, moment_s)
+        for name in MEASURED:
+            path = victim / ".evener" / name
+            if path.exists():
+                sha256 = content_sha256(path)
+                if finished.setdefault(name, sha256) != sha256:
+                    faults.append(f"{name} was made again after kill {number}")
+        there = sorted(path.stem for path in (victim / ".evener").glob("*.json"))
+        print(f"kill {number} at {moment_s:5.1f} s: {outcome}; there: {', '.join(there) or '-'}")
+    return finished, faults
+
+
+def compare(victim: Path, reference: Path, finished: dict[str, str]) -> list[str]:
+    """Hold what the last build ended in against the undisturbed build; return faults."""
+    faults = []
+    for name in ("network.onnx", "card.json"):
+        mine, wanted = (content_sha256(place / ".evener" / name) for place in (victim, reference))
+        print(f"{name}: {mine[:16]} {'==' if mine == wanted else '!='} {wanted[:16]}")
+        if mine != wanted:
+            faults.append(f"{name} differs from the undisturbed build's")
+    for name, sha256 in finished.items():
+        if content_sha256(victim / ".evener" / name) != sha256:
+            faults.append(f"{name} was made again by the last build")
+    leftovers = [str(path) for path in (victim / ".evener").rglob(".partial-*")]
+    return faults + [f"left behind: {leftover}" for leftover in leftovers]
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    """Run the experiment and say what it found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--project", type=Path, default=Path("examples/digits"))
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    rng = random.Random(options.seed)
+    rng = np.random.default_rng(options.seed)
 
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["XDG_CACHE_HOME"] = str(Path(folder) / "cache")
-        reference = copy(options.project, Path(folder) / "reference")
+        place = Path(folder)
+        # Caches of their own, so that nothing of the reference build shortens the killed ones.
+        os.environ["XDG_CACHE_HOME"] = str(place / "reference-cache")
+        reference = copy(options.project, place / "reference")
         started = time.perf_counter()
         if build(reference).wait() != 0:
             print("the reference build failed")
             return 1
-        duration = time.perf_counter() - started
-        print(f"reference build: {duration:.1f} s")
+        duration_s = time.perf_counter() - started
+        print(f"reference build: {duration_s:.1f} s")
 
-        # A cache of its own, so that nothing of the reference build shortens the killed ones.
-        os.environ["XDG_CACHE_HOME"] = str(Path(folder) / "cache2")
-        victim = copy(options.project, Path(folder) / "victim")
+        os.environ["XDG_CACHE_HOME"] = str(place / "victim-cache")
+        victim = copy(options.project, place / "victim")
         watcher = Watcher(victim)
         watcher.start()
-        finished: dict[str, str] = {}
-        faults: list[str] = []
-        for kill in range(options.kills):
-            moment = rng.uniform(0, duration)
-            process = build(victim)
-            try:
-                process.wait(moment)
-                outcome = "had finished"
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                outcome = "killed"
-            state = victim / ".evener"
-            for name in MEASURED:
-                path = state / name
-                if path.exists():
-                    sha256 = content_sha256(path)
-                    if finished.setdefault(name, sha256) != sha256:
-                        faults.append(f"{name} was made again after kill {kill}")
-            there = sorted(path.stem for path in state.glob("*.json"))
-            print(f"kill {kill} at {moment:5.1f} s: {outcome}; steps done: {', '.join(there)}")
-
-        last = build(victim)
-        code = last.wait()
+        moments_s = [float(moment) for moment in rng.uniform(0, duration_s, options.kills)]
+        finished, faults = kill_and_note(victim, moments_s)
+        code = build(victim).wait()
         watcher.stop()
         if code != 0:
             faults.append(f"the last build ended with {code}")
-        for name in ("network.onnx", "card.json"):
-            mine, wanted = (
-                content_sha256(place / ".evener" / name) for place in (victim, reference)
-            )
-            print(f"{name}: {mine[:16]} {'==' if mine == wanted else '!='} {wanted[:16]}")
-            if mine != wanted:
-                faults.append(f"{name} differs from the undisturbed build's")
-        for name, sha256 in finished.items():
-            if content_sha256(victim / ".evener" / name) != sha256:
-                faults.append(f"{name} was made again by the last build")
-        leftovers = list((victim / ".evener").rglob(".partial-*"))
-        if leftovers:
-            faults.append(f"left behind: {leftovers}")
-        faults += watcher.broken
+        faults += compare(victim, reference, finished) + watcher.broken
         print(f"visible files opened while builds ran and died: {watcher.opened}")
         print(f"measured artifacts kept: {', '.join(finished) or 'none was finished in time'}")
         print("\n".join(faults) if faults else "no fault")

@@ -271,7 +271,9 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
         "find_processors": MACHINE,
         "profile_network": KEPT,
         "plan_network": PLAN,
-        "run_network": SimpleNamespace(trace=TRACE, plan=PLAN),
+        "run_network": workflow.RunResult(
+            trace=TRACE, plan=PLAN, tolerance=1e-6, unsplit_rate_hz=100.0
+        ),
         "bench_networks": COMPARISON,
         "build_project": SimpleNamespace(
             verdicts=VERDICTS.verdicts,

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ import msgspec
 import pytest
 
 from evener import workflow
+from evener.artifacts.plan import Plan
 from evener.artifacts.trace import Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.verb import Verb
@@ -22,7 +22,15 @@ OPTIONS = {
     "init": ["--data", "--target"],
     "build": ["--json"],
     "processors": ["--json"],
-    "profile": ["--granularity", "--processors", "--shape", "-o", "--fresh", "--json"],
+    "profile": [
+        "--granularity",
+        "--processors",
+        "--runtimes",
+        "--shape",
+        "-o",
+        "--fresh",
+        "--json",
+    ],
     "plan": [
         "--granularity",
         "--method",
@@ -32,6 +40,7 @@ OPTIONS = {
         "--stages",
         "--profile",
         "--processors",
+        "--runtimes",
         "--shape",
         "-o",
         "--json",
@@ -45,6 +54,7 @@ OPTIONS = {
         "--optimisation",
         "--credits",
         "--processors",
+        "--runtimes",
         "--shape",
         "--json",
     ],
@@ -53,6 +63,7 @@ OPTIONS = {
         "--max-latency",
         "--optimisation",
         "--processors",
+        "--runtimes",
         "--shape",
         "--json",
     ],
@@ -111,6 +122,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         *("plan", "tiny", "--granularity", "strict", "--method", "exhaustive"),
         *("--objective", "latency", "--space", "paper", "--max-latency", "40 ms"),
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
+        *("--runtimes", "onnxruntime"),
         *("--shape", "a=1,3", "--shape", "b=7", "--json"),
     )
 
@@ -126,6 +138,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         "stages": 2,
         "profile": Path("p.json"),
         "processors": ("cpu0", "gpu0"),
+        "runtimes": ("onnxruntime",),
         "shapes": {"a": (1, 3), "b": (7,)},
     }
 
@@ -145,6 +158,7 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
         "stages": None,
         "profile": None,
         "processors": None,
+        "runtimes": None,
         "shapes": {},
     }
 
@@ -156,6 +170,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("run", "tiny", "--frames", "f.npz", "--plan", "p.json", "--stages", "2"),
         *("--profile", "q.json", "--out", str(out), "--optimisation", "extended"),
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
+        *("--runtimes", "onnxruntime"),
     )
 
     call = workflow_calls["run_network"]
@@ -170,6 +185,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "optimisation": "extended",
         "credits": 3,
         "processors": ("cpu0",),
+        "runtimes": ("onnxruntime",),
         "shapes": {"a": (1,)},
     }
 
@@ -191,6 +207,7 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "max_latency_s": pytest.approx(0.08),
         "optimisation": "all",
         "processors": ("cpu0",),
+        "runtimes": None,
         "shapes": {},
     }
 
@@ -224,19 +241,36 @@ def test_the_table_of_a_plan_has_a_line_per_lane_and_the_figures(evener: Evener)
     assert "that is 1.50 times the best single processor (99.8 /s predicted)" in out
 
 
-@pytest.mark.parametrize(("equal", "code"), [(True, 0), (None, 0), (False, 1)])
-def test_run_ends_with_1_if_an_answer_differs(
-    equal: bool | None,
+@pytest.mark.parametrize(
+    ("error", "tolerance", "code", "says"),
+    [
+        (0.0, 0.0, 0, "equal the unsplit network's to the bit"),
+        (2e-7, 1e-6, 0, "within 2e-07 of the unsplit network's"),
+        (2e-6, 1e-6, 1, "more than the 1e-06 that splitting may cause"),
+        (2e-7, 0.0, 1, "more than the 0 that splitting may cause"),
+    ],
+)
+def test_run_ends_with_1_if_an_answer_differs_by_more_than_rounding(
+    error: float,
+    tolerance: float,
     code: int,
+    says: str,
     evener: Evener,
     trace: Trace,
-    plan: object,
+    plan: Plan,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    result = SimpleNamespace(trace=msgspec.structs.replace(trace, equal=equal), plan=plan)
+    found = msgspec.structs.replace(trace, equal=error == 0, max_error=error)
+    result = workflow.RunResult(
+        trace=found, plan=plan, tolerance=tolerance, unsplit_rate_hz=found.rate_hz / 2
+    )
     monkeypatch.setattr(workflow, "run_network", lambda *_, **__: result, raising=False)
 
-    assert evener("run", "tiny", "--frames", "20", "--json")[0] == code
+    ended, out, _ = evener("run", "tiny", "--frames", "20")
+
+    assert ended == code
+    assert says in out
+    assert "that is 2.00 times the unsplit network on one core" in out
 
 
 @pytest.mark.usefixtures("workflow_calls")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 )
 @options.optimisation_option
 @options.processors_option
+@options.runtimes_option
 @options.shape_option
 @options.json_option
 def command(
@@ -47,6 +48,7 @@ def command(
     max_latency_s: float | None,
     optimisation: "Optimisation",
     processors: tuple[str, ...] | None,
+    runtimes: tuple[str, ...] | None,
     shapes: options.Shapes,
     as_json: bool,
 ) -> None:
@@ -65,6 +67,7 @@ def command(
             max_latency_s=max_latency_s,
             optimisation=optimisation,
             processors=processors,
+            runtimes=runtimes,
             shapes=dict(shapes),
             progress=report,
         )

@@ -112,8 +112,8 @@ def granularity_option(command: CommandT) -> CommandT:
         type=click.Choice(["paper", "strict"]),
         default="paper",
         show_default=True,
-        help="Where the network may be cut: paper between its main layers, strict wherever "
-        "a single tensor crosses.",
+        help="Where the network may be cut: strict before each group of main layers that a single "
+        "tensor leads to; paper sets a head without main layers apart too.",
     )(command)
 
 
@@ -143,6 +143,17 @@ def processors_option(command: CommandT) -> CommandT:
         metavar="NAMES",
         callback=through(read_names),
         help="Use only these, such as cpu0,cpu1.  [default: all]",
+    )(command)
+
+
+def runtimes_option(command: CommandT) -> CommandT:
+    """Add --runtimes; the verb gets a tuple of names, or None for all that suit."""
+    return click.option(
+        "--runtimes",
+        metavar="NAMES",
+        callback=through(read_names),
+        help="Use only these, such as onnxruntime,openvino.  [default: all that are installed; "
+        "at --optimisation extended those that stay equal to the bit]",
     )(command)
 
 

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 @options.stages_option
 @options.profile_option
 @options.processors_option
+@options.runtimes_option
 @options.shape_option
 @click.option(
     "-o",
@@ -104,6 +105,7 @@ def command(
             net,
             granularity=choices["granularity"],
             processors=choices["processors"],
+            runtimes=choices["runtimes"],
             shapes=dict(shapes),
         )
         if file is None

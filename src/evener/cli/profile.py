@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.argument("net")
 @options.granularity_option
 @options.processors_option
+@options.runtimes_option
 @options.shape_option
 @click.option(
     "-o",
@@ -40,6 +41,7 @@ def command(
     net: str,
     granularity: "Granularity",
     processors: tuple[str, ...] | None,
+    runtimes: tuple[str, ...] | None,
     shapes: options.Shapes,
     target: Path | None,
     fresh: bool,
@@ -59,6 +61,7 @@ def command(
             net,
             granularity=granularity,
             processors=processors,
+            runtimes=runtimes,
             shapes=dict(shapes),
             fresh=fresh,
             progress=report,

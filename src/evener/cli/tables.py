@@ -326,10 +326,9 @@ def _measured(tried: Measured | None) -> str:
 def _equality(trace: Trace) -> str:
     if trace.equal is None:
         return "the answers were not compared with the unsplit network's"
-    error = f" (largest difference {trace.max_error:.1e})" if trace.max_error else ""
-    error = " to the bit" if trace.max_error == 0 else error
-    verb = "equal" if trace.equal else "DIFFER from"
-    return f"the answers {verb} the unsplit network's{error}"
+    if trace.equal:
+        return "the answers equal the unsplit network's to the bit"
+    return f"the answers are within {trace.max_error:.2g} of the unsplit network's, relative"
 
 
 def _verdict(one: Verdict) -> str:
