@@ -4,9 +4,10 @@ Usage: python benchmarks/kill_build.py [--project examples/digits] [--kills 10] 
 
 A reference build runs undisturbed in a copy of the project. In a second copy, builds are killed at
 moments drawn uniformly over the reference's duration; all the while a watcher opens every visible
-file of the state folder, which must be whole. Then a last build runs to its end: network and card
-must equal the reference's byte for byte, and every measured artifact that a killed build finished
-must still be the same.
+file of the state folder, which must be whole. A build that ends before its moment must have made
+the reference's network and card, byte for byte, and kept every measured artifact that a killed one
+had finished; then a new copy is begun, until enough builds were killed. A last build runs to its
+end and is held against the reference too.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -86,47 +88,54 @@ def content_sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def kill_once(victim: Path, moment_s: float) -> str:
-    """Start a build and kill it after some time; return what became of it."""
-    process = build(victim)
-    try:
-        process.wait(moment_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return "killed"
-    return "had finished"
+class Life:
+    """One copy of the project, from its first build to the one that ends."""
 
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.measured: dict[str, str] = {}
+        self.faults: list[str] = []
 
-def kill_and_note(victim: Path, moments_s: list[float]) -> tuple[dict[str, str], list[str]]:
-    """Kill builds at some moments; return the measured artifacts that were there, and faults."""
-    finished: dict[str, str] = {}
-    faults: list[str] = []
-    for number, moment_s in enumerate(moments_s):
-        outcome = kill_once(victim, moment_s)
+    def killed_at(self, moment_s: float) -> bool:
+        """Start a build and kill it after some time; return whether it was still running."""
+        process = build(self.place)
+        try:
+            code = process.wait(moment_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            self.note()
+            return True
+        self.ended(code)
+        return False
+
+    def note(self) -> None:
+        """Note the measured artifacts; one that was there before must be the same."""
         for name in MEASURED:
-            path = victim / ".evener" / name
+            path = self.place / ".evener" / name
             if path.exists():
                 sha256 = content_sha256(path)
-                if finished.setdefault(name, sha256) != sha256:
-                    faults.append(f"{name} was made again after kill {number}")
-        there = sorted(path.stem for path in (victim / ".evener").glob("*.json"))
-        print(f"kill {number} at {moment_s:5.1f} s: {outcome}; there: {', '.join(there) or '-'}")
-    return finished, faults
+                if self.measured.setdefault(name, sha256) != sha256:
+                    self.faults.append(f"{name} was made again")
+
+    def ended(self, code: int) -> None:
+        """Take note that a build came to its end."""
+        self.note()
+        if code != 0:
+            self.faults.append(f"a build ended with {code}")
 
 
-def compare(victim: Path, reference: Path, finished: dict[str, str]) -> list[str]:
-    """Hold what the last build ended in against the undisturbed build; return faults."""
-    faults = []
+def differences(life: Life, reference: Path) -> list[str]:
+    """Hold what a life ended in against the undisturbed build; return faults."""
+    faults = list(life.faults)
     for name in ("network.onnx", "card.json"):
-        mine, wanted = (content_sha256(place / ".evener" / name) for place in (victim, reference))
-        print(f"{name}: {mine[:16]} {'==' if mine == wanted else '!='} {wanted[:16]}")
+        mine, wanted = (
+            content_sha256(place / ".evener" / name) for place in (life.place, reference)
+        )
+        print(f"  {name}: {mine[:16]} {'==' if mine == wanted else '!='} {wanted[:16]}")
         if mine != wanted:
             faults.append(f"{name} differs from the undisturbed build's")
-    for name, sha256 in finished.items():
-        if content_sha256(victim / ".evener" / name) != sha256:
-            faults.append(f"{name} was made again by the last build")
-    leftovers = [str(path) for path in (victim / ".evener").rglob(".partial-*")]
+    leftovers = (life.place / ".evener").rglob(".partial-*")
     return faults + [f"left behind: {leftover}" for leftover in leftovers]
 
 
@@ -151,19 +160,32 @@ def main() -> int:
         duration_s = time.perf_counter() - started
         print(f"reference build: {duration_s:.1f} s")
 
-        os.environ["XDG_CACHE_HOME"] = str(place / "victim-cache")
-        victim = copy(options.project, place / "victim")
-        watcher = Watcher(victim)
-        watcher.start()
-        moments_s = [float(moment) for moment in rng.uniform(0, duration_s, options.kills)]
-        finished, faults = kill_and_note(victim, moments_s)
-        code = build(victim).wait()
-        watcher.stop()
-        if code != 0:
-            faults.append(f"the last build ended with {code}")
-        faults += compare(victim, reference, finished) + watcher.broken
-        print(f"visible files opened while builds ran and died: {watcher.opened}")
-        print(f"measured artifacts kept: {', '.join(finished) or 'none was finished in time'}")
+        killed, faults, opened = 0, [], 0
+        for number in count():
+            os.environ["XDG_CACHE_HOME"] = str(place / f"cache-{number}")
+            life = Life(copy(options.project, place / f"life-{number}"))
+            watcher = Watcher(life.place)
+            watcher.start()
+            running = True
+            while running and killed < options.kills:
+                moment_s = float(rng.uniform(0, duration_s))
+                running = life.killed_at(moment_s)
+                killed += running
+                there = sorted(path.stem for path in (life.place / ".evener").glob("*.json"))
+                outcome = f"kill {killed}" if running else "ended before its moment,"
+                print(f"{outcome} at {moment_s:4.1f} s; there: {', '.join(there) or '-'}")
+            if running:
+                life.ended(build(life.place).wait())
+            watcher.stop()
+            opened += watcher.opened
+            faults += differences(life, reference) + watcher.broken
+            print(f"  measured artifacts kept: {', '.join(life.measured)}")
+            if running:
+                break
+        print(
+            f"{killed} builds killed, {number + 1} copies built to the end; visible files opened "
+            f"meanwhile: {opened}"
+        )
         print("\n".join(faults) if faults else "no fault")
         return 1 if faults else 0
 

@@ -19,7 +19,8 @@ from evener.run.pipeline import Pipeline
 from evener.runtime.session import Array
 from evener.workflow.opened import Opened
 
-ROUND_S: Final = 0.4
+_FRAMES: Final = 24  # of the quickest plan in a round, if the bounds below allow
+_ROUND_S: Final = (0.2, 0.5)  # shortest and longest round of one plan
 TIE: Final = 0.01  # rates closer than this are the same within the noise of a short run
 
 
@@ -29,7 +30,6 @@ def measure_plans(
     frames: Sequence[tuple[Array, ...]],
     *,
     rounds: int,
-    round_s: float = ROUND_S,
     seed: int = 0,
 ) -> dict[str, list[Trace]]:
     """Run several plans of one network in turn, round by round.
@@ -39,12 +39,13 @@ def measure_plans(
         plans: by a name of the caller's.
         frames: what they run on, again and again.
         rounds: how often each plan runs.
-        round_s: about how long a plan runs in one round, in seconds.
         seed: what the order within a round is drawn from.
 
     Returns:
         One trace per round, by name.
     """
+    shortest_s, longest_s = _ROUND_S
+    quickest_s = min(1 / plan.rate_hz for plan in plans.values())
     with ExitStack() as stack:
         pipelines = {
             name: stack.enter_context(
@@ -62,7 +63,7 @@ def measure_plans(
             pipelines,
             frames,
             rounds=rounds,
-            seconds_per_round=round_s,
+            seconds_per_round=min(longest_s, max(shortest_s, _FRAMES * quickest_s)),
             rng=np.random.default_rng(seed),
         )
 
