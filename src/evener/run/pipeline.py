@@ -175,7 +175,7 @@ class Pipeline:
             raise failure
         if not record.emitted:
             raise InputError("there is no frame to run; give at least one")
-        return trace_of(record, [lane.record() for lane in lanes])
+        return trace_of(record, [lane.record() for lane in lanes], credits=self.credits)
 
     def _open(self) -> None:
         made: dict[tuple[int, int], bytes] = {}
