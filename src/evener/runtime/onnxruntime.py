@@ -94,6 +94,8 @@ class OnnxRuntime:
                     model, options, providers=[_PROVIDER], enable_fallback=0
                 ),
             )
+            # It would keep the model's bytes to fall back to another provider, which it may not.
+            native._model_bytes = None  # noqa: SLF001 - no public way lets go of them
             confirmed = pinning.await_confirmed(frozenset(cores), before)
         if confirmed != set(cores):
             del native
