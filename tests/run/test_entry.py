@@ -1,6 +1,8 @@
 """Credits, granted and given back."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from evener.errors import ChannelClosedError
 from evener.run.entry import Entry, Frame
 from evener.run.record import Record
+
+PATIENCE_S = 20.0
 
 
 def source(count: int) -> Iterator[Frame]:
@@ -75,6 +79,30 @@ def test_a_wait_for_a_credit_ends_when_the_credit_came_back(
 
     assert list(record.waited) == [0.0, 3.0]
     assert list(record.granted) == [0.0, 4.0]
+
+
+def test_what_lies_between_two_runs_is_no_wait_for_a_credit() -> None:
+    ticks, asked = Ticks(), threading.Event()
+
+    def clock() -> float:
+        if threading.current_thread() is not threading.main_thread():
+            asked.set()
+        return ticks()
+
+    entry = Entry(1)
+    entry.begin(source(2), Record(clock))
+    entry.get()
+    second = Record(clock)
+    with ThreadPoolExecutor(1) as lanes:
+        lane = lanes.submit(entry.get)
+        assert asked.wait(PATIENCE_S)
+        entry.stop()
+        entry.release(0, ticks())
+        ticks.now_s = 9.0
+        entry.begin(source(1), second)
+        lane.result(PATIENCE_S)
+
+    assert list(second.waited) == [0.0]
 
 
 def test_the_run_is_over_when_the_last_frame_was_released() -> None:

@@ -121,18 +121,18 @@ class Entry:
 
     def _claim(self) -> tuple[tuple[Iterator[Frame], Record], float]:
         """Wait for a run, a credit and the turn to ask the source; return how long for a credit."""
-        asked_s: float | None = None
+        asked: tuple[Iterator[Frame], Record] | None = None
+        asked_s = 0.0
         with self._lock:
             while True:
                 self._check_open()
                 if self._run is not None and not self._pulling:
                     now_s = self._run[1].clock()
-                    asked_s = now_s if asked_s is None else asked_s
+                    if asked is not self._run:  # what lay between two runs is no wait
+                        asked, asked_s = self._run, now_s
                     if len(self._in_flight) < self._credits:
                         self._pulling = True
                         return self._run, max(0.0, min(self._credit_at_s, now_s) - asked_s)
-                elif self._run is None:
-                    asked_s = None
                 self._may_pull.wait()
 
     def _tell(self) -> None:
