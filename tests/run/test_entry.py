@@ -115,6 +115,26 @@ def test_the_run_is_over_when_the_last_frame_was_released() -> None:
     entry.wait()
 
 
+def test_closing_just_when_the_run_ends_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = Entry(1)
+    entry.begin(source(0), Record(Ticks()))
+    entry.stop()
+    over = entry._over
+
+    class ClosedOnceAcquired:
+        locked, release = over.locked, over.release
+
+        def acquire(self, timeout: float) -> bool:
+            acquired = over.acquire(timeout=timeout)
+            entry.close()
+            return acquired
+
+    monkeypatch.setattr(entry, "_over", ClosedOnceAcquired())
+
+    with pytest.raises(ChannelClosedError, match="the pipeline is closed"):
+        entry.wait()
+
+
 def test_closing_names_the_reason_and_how_many_frames_were_in_flight() -> None:
     entry = Entry(3)
     entry.begin(source(3), Record(Ticks()))

@@ -120,6 +120,28 @@ def test_an_open_pipeline_keeps_no_model_and_makes_each_once() -> None:
     assert made == [b"x>h1", b"h1>y"]
 
 
+def test_nothing_is_emitted_once_it_was_closed() -> None:
+    computing, closed = threading.Event(), threading.Event()
+    seen: list[int] = []
+
+    def script(_: str, __: float) -> None:
+        computing.set()
+        assert closed.wait(PATIENCE_S)
+
+    pipeline = scripted(chain((1, [DEVICE])), script)
+    with ThreadPoolExecutor(2) as callers:
+        pipeline.__enter__()
+        running = callers.submit(pipeline.run, numbered(3), lambda number, _: seen.append(number))
+        assert computing.wait(PATIENCE_S)
+        closing = callers.submit(pipeline.close)
+        with pytest.raises(ChannelClosedError):
+            running.result(PATIENCE_S)
+        closed.set()
+        closing.result(PATIENCE_S)
+
+    assert seen == []
+
+
 def test_no_more_frames_are_in_flight_than_there_are_credits() -> None:
     pulled, answered, most = 0, 0, 0
 

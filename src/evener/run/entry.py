@@ -105,8 +105,9 @@ class Entry:
         """
         while not self._over.acquire(timeout=_LOOK_UP_S):
             pass
-        self._over.release()
         with self._lock:
+            if self._over.locked():  # else whoever closed it meanwhile has released it
+                self._over.release()
             self._check_open()
 
     def close(self, cause: Exception | None = None) -> None:
@@ -158,5 +159,5 @@ class Entry:
             reason = f": {self._cause}" if self._cause is not None else ""
             raise ChannelClosedError(
                 f"the pipeline is closed, {len(self._in_flight)} frames were in flight{reason}; "
-                "open it again to run more"
+                "open another to run more"
             ) from self._cause

@@ -213,6 +213,8 @@ class Pipeline:
 
     def _shut(self, cause: Exception | None = None) -> None:
         """Tell every lane to end, and wait for none."""
+        if self._sink is not None:
+            self._sink.close()
         self._entry.close(cause)
         for channel in self._channels:
             channel.close(cause)
