@@ -12,7 +12,7 @@ from evener.errors import InfeasibleError
 from evener.testing import plans
 from evener.workflow import plan as under_test
 from evener.workflow.live import best_measured, summarise
-from evener.workflow.plan import plan_network
+from evener.workflow.plan import count_plans, plan_network
 from evener.workflow.profile import profile_network
 
 
@@ -60,6 +60,30 @@ def test_a_limit_that_nothing_keeps_says_what_is_possible(net: str) -> None:
 
     assert caught.value.needed == 1e-9
     assert caught.value.available is not None
+
+
+@pytest.mark.parametrize(
+    ("net", "counted"),
+    [
+        ("alexnet", (7, 126)),
+        ("googlenet", (12, 396)),
+        ("resnet50", (17, 816)),
+        ("squeezenet", (18, 918)),
+    ],
+)
+def test_the_plans_of_the_paper_are_counted_whatever_the_machine(
+    net: str, counted: tuple[int, int]
+) -> None:
+    assert count_plans(net) == counted
+
+
+def test_the_space_of_the_paper_is_refused_before_anything_is_measured(
+    net: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InfeasibleError, match="dense has 3 cut points, which make 18 such plans"):
+        plan_network(net, space="paper", processors=["cpu0"])
+
+    assert not (tmp_path / "cache").exists()
 
 
 def reached(rate_hz: float, latency_s: float, *, stages: int = 1) -> Plan:
