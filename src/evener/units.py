@@ -5,6 +5,7 @@ A quantity that a person meets passes through `parse` or `show`, and nowhere els
 """
 
 import re
+from math import isfinite
 from typing import Final, Literal
 
 from evener.errors import InputError
@@ -44,7 +45,8 @@ def parse(text: str, dimension: Dimension) -> float:
         dimension: what it must be.
 
     Raises:
-        InputError: no number, or a unit that does not belong to the dimension.
+        InputError: no number, one too large to hold, or a unit that does not belong to the
+            dimension.
 
     Example:
         >>> parse("20 ms", "time"), parse("2MB", "size"), parse("97 %", "number")
@@ -59,7 +61,10 @@ def parse(text: str, dimension: Dimension) -> float:
         raise InputError(
             f"'{text.strip()}' {given}, and is no {dimension}: write {_examples(dimension)}"
         )
-    return float(number) * SCALES[dimension][unit]
+    value = float(number) * SCALES[dimension][unit]
+    if not isfinite(value):
+        raise InputError(f"'{text.strip()}' is too large to hold: write {_examples(dimension)}")
+    return value
 
 
 def show(value: float | None, dimension: Dimension) -> str:
@@ -71,12 +76,13 @@ def show(value: float | None, dimension: Dimension) -> str:
     """
     if value is None:
         return "-"
+    rounded = float(f"{value:.3g}")  # 999.7 ms is 1 s
     unit = _SHOWN[dimension][0]
     for candidate in _SHOWN[dimension]:
-        if abs(value) >= SCALES[dimension][candidate]:
+        if abs(rounded) >= SCALES[dimension][candidate]:
             unit = candidate
     scaled = value / SCALES[dimension][unit]
-    digits = f"{scaled:.0f}" if abs(scaled) >= 1000 else f"{scaled:.3g}"
+    digits = f"{scaled:.0f}" if abs(scaled) >= 999.5 else f"{scaled:.3g}"
     return f"{digits} {unit}".strip()
 
 

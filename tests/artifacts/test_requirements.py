@@ -36,6 +36,10 @@ def test_a_limit_is_read_in_si_units(
         ("latency_p99", "<= 20", "has no unit"),
         ("latency_p99", "<= 20 MB", "has the unit 'MB', and is no time"),
         ("throughput", ">= fast", "is not a rate"),
+        ("throughput", "<= 3 /s", "a worse throughput: more is better, so write '>= 3 /s'"),
+        ("latency_p99", ">= 20 ms ?", "a worse latency_p99: less is better, so write '<= 20 ms'"),
+        ("accuracy", ">= 97", "can never hold, since it is a share of 1: write '>= 0.97'"),
+        ("f1", ">= 1e999", "is too large to hold"),
     ],
 )
 def test_a_wrong_limit_says_what_to_write(name: str, text: str, message: str) -> None:

@@ -110,7 +110,8 @@ def parse_requirement(name: str, text: str) -> Requirement:
         text: `(<=|>=) number unit? ["?"]`; the question mark makes it soft.
 
     Raises:
-        InvalidProjectError: unknown metric, no relation, or a wrong number or unit.
+        InvalidProjectError: unknown metric, no relation or the wrong one, a wrong number or unit,
+            or a share above 1.
 
     Example:
         >>> str(parse_requirement("latency_p99", "<= 20 ms"))
@@ -137,9 +138,21 @@ def parse_requirement(name: str, text: str) -> Requirement:
         limit = units.parse(quantity, METRICS[name].dimension)
     except InputError as error:
         raise InvalidProjectError(f"{key}: {error}", key=key) from error
-    return Requirement(
-        name=name, relation="<=" if relation == "<=" else ">=", limit=limit, hard=soft is None
-    )
+    metric = METRICS[name]
+    if relation != metric.better:
+        wanted = "less" if metric.better == "<=" else "more"
+        raise InvalidProjectError(
+            f"{key} = '{text}' asks for a worse {name}: {wanted} is better, so write "
+            f"'{metric.better} {quantity}'",
+            key=key,
+        )
+    if metric.dimension == "number" and limit > 1:
+        raise InvalidProjectError(
+            f"{key} = '{text}' can never hold, since it is a share of 1: write '>= 0.97' or "
+            "'>= 97 %'",
+            key=key,
+        )
+    return Requirement(name=name, relation=metric.better, limit=limit, hard=soft is None)
 
 
 def judge(
