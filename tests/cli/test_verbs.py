@@ -227,6 +227,9 @@ def test_build_ends_with_1_if_a_hard_requirement_is_missed(evener: Evener) -> No
     assert "missed (a wish)" in out
     assert "not measured" in out
     assert "ran: data, search; kept: train" in out
+    assert out.endswith(
+        "next: evener run p/.evener/network.onnx --shape features=1,64 --frames 100\n"
+    )
 
 
 @pytest.mark.usefixtures("workflow_calls")
