@@ -1,6 +1,7 @@
 """Read and write quantities such as "20 ms", "2 MB" or "200 /s"; inside, everything is SI.
 
-Times are seconds, sizes bytes, rates per second, energies joules; a bare number has no unit.
+Times are seconds, sizes bytes, rates per second, energies joules; a bare number has no
+unit, and a count only a size such as "2.4 k".
 A quantity that a person meets passes through `parse` or `show`, and nowhere else.
 """
 
@@ -10,7 +11,7 @@ from typing import Final, Literal
 
 from evener.errors import InputError
 
-Dimension = Literal["time", "size", "rate", "energy", "number"]
+Dimension = Literal["time", "size", "rate", "energy", "number", "count"]
 
 SCALES: Final[dict[str, dict[str, float]]] = {
     "time": {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
@@ -26,6 +27,7 @@ SCALES: Final[dict[str, dict[str, float]]] = {
     "rate": {"/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600},
     "energy": {"uJ": 1e-6, "µJ": 1e-6, "mJ": 1e-3, "J": 1.0, "kJ": 1e3, "Wh": 3600.0, "kWh": 3.6e6},
     "number": {"": 1.0, "%": 0.01},
+    "count": {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9},
 }
 _SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "time": ("µs", "ms", "s"),
@@ -33,6 +35,7 @@ _SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "rate": ("/s",),
     "energy": ("µJ", "mJ", "J", "kJ"),
     "number": ("",),
+    "count": ("", "k", "M", "G"),
 }
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
 
@@ -73,6 +76,8 @@ def show(value: float | None, dimension: Dimension) -> str:
     Example:
         >>> show(0.0213, "time"), show(2.5e6, "size"), show(81.24, "rate"), show(None, "time")
         ('21.3 ms', '2.5 MB', '81.2 /s', '-')
+        >>> show(2368, "count")
+        '2.37 k'
     """
     if value is None:
         return "-"

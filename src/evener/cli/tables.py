@@ -79,7 +79,7 @@ def _(profile: Profile) -> RenderableType:
             (
                 str(index),
                 block.name,
-                f"{block.macs / 1e6:.3g} M",
+                show(block.macs, "count"),
                 show(block.weights_bytes, "size"),
                 show(sum(tensor.size_bytes for tensor in block.outputs), "size"),
                 *(show(time_s, "time") for time_s in times),

@@ -9,6 +9,7 @@ from evener.artifacts.card import Baseline
 from evener.artifacts.front import Front, Scored
 from evener.report.markup import tag
 from evener.report.svg import WIDTH, canvas, label, line, powers_of_ten, round_ticks
+from evener.units import show
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, WIDTH - 96, 24.0, 236.0
 _HEIGHT: Final = 276.0
@@ -51,7 +52,9 @@ def _draw(front: Front, scored: Sequence[Scored], baselines: Sequence[Baseline])
         marks.append(label(_LEFT - 6, y(tick) + 4, f"{tick:g}", anchor="end", style="muted"))
     for tick in x_ticks:
         anchor = "end" if tick == x_ticks[-1] else "middle"
-        marks.append(label(x(tick), _BOTTOM + 17, _count(tick), anchor=anchor, style="muted"))
+        marks.append(
+            label(x(tick), _BOTTOM + 17, show(tick, "count"), anchor=anchor, style="muted")
+        )
     axis = "multiply-accumulates per prediction"
     marks.append(label(WIDTH - 10, _BOTTOM + 34, axis, anchor="end", style="muted"))
     marks += _baselines(baselines, y)
@@ -134,10 +137,3 @@ def _describe(front: Front, by_id: dict[str, Scored], baselines: Sequence[Baseli
     for baseline in baselines:
         text += f" Baseline {baseline.name}: {baseline.validation:.4g}."
     return text
-
-
-def _count(number: float) -> str:
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:g} {unit}"
-    return f"{number:g}"
