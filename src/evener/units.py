@@ -70,8 +70,13 @@ def parse(text: str, dimension: Dimension) -> float:
     return value
 
 
-def show(value: float | None, dimension: Dimension) -> str:
-    """Write a quantity for a person, with three significant digits.
+def show(value: float | None, dimension: Dimension, *, digits: int = 3) -> str:
+    """Write a quantity for a person.
+
+    Args:
+        value: in SI units; None is written "-".
+        dimension: what it is.
+        digits: how many count; those before the point are all written.
 
     Example:
         >>> show(0.0213, "time"), show(2.5e6, "size"), show(81.24, "rate"), show(None, "time")
@@ -81,14 +86,15 @@ def show(value: float | None, dimension: Dimension) -> str:
     """
     if value is None:
         return "-"
-    rounded = float(f"{value:.3g}")  # 999.7 ms is 1 s
+    rounded = float(f"{value:.{digits}g}")  # 999.7 ms is 1 s
     unit = _SHOWN[dimension][0]
     for candidate in _SHOWN[dimension]:
         if abs(rounded) >= SCALES[dimension][candidate]:
             unit = candidate
     scaled = value / SCALES[dimension][unit]
-    digits = f"{scaled:.0f}" if abs(scaled) >= 999.5 else f"{scaled:.3g}"
-    return f"{digits} {unit}".strip()
+    whole = abs(scaled) >= 10**digits - 0.5
+    number = f"{scaled:.0f}" if whole else f"{scaled:.{digits}g}"
+    return f"{number} {unit}".strip()
 
 
 def _examples(dimension: Dimension) -> str:

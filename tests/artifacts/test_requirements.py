@@ -62,6 +62,24 @@ def test_what_was_not_measured_does_not_hold() -> None:
     assert (verdict.value, verdict.holds) == (None, False)
 
 
+@pytest.mark.parametrize(
+    ("limit", "value", "shown"),
+    [
+        (">= 0.97", 0.9696, "0.9696"),
+        (">= 0.97", 0.969_999_6, "0.9699996"),
+        (">= 0.97", 0.97, "0.97"),
+        (">= 0.97", 0.9, "0.9"),
+        (">= 0.97", None, "-"),
+    ],
+)
+def test_a_value_that_misses_its_limit_does_not_look_like_it(
+    limit: str, value: float | None, shown: str
+) -> None:
+    assert (
+        judge((parse_requirement("accuracy", limit),), {"accuracy": value})[0].value_shown == shown
+    )
+
+
 def test_only_hard_requirements_decide() -> None:
     hard = parse_requirement("accuracy", ">= 0.9")
     soft = parse_requirement("size", "<= 1 B ?")

@@ -40,6 +40,7 @@ METRICS: Final[dict[str, Metric]] = {
     "size": Metric(dimension="size", better="<=", means="bytes of the network's file"),
     "training_time": Metric(dimension="time", better="<=", means="time to train the network"),
 }
+_FEWEST_DIGITS, _MOST_DIGITS = 3, 17  # no two floats look alike with 17
 _LIMIT = re.compile(r"\s*(<=|>=)\s*([^?]*?)\s*(\?)?\s*")
 
 
@@ -82,6 +83,25 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     hard: bool
     value: float | None
     holds: bool
+
+    @property
+    def value_shown(self) -> str:
+        """The value for people, with digits enough to tell it from a limit that it misses.
+
+        Example:
+            >>> limit = parse_requirement("accuracy", ">= 0.97")
+            >>> judge((limit,), {"accuracy": 0.9696})[0].value_shown
+            '0.9696'
+        """
+        dimension = METRICS[self.name].dimension
+        told_apart = (
+            text
+            for digits in range(_FEWEST_DIGITS, _MOST_DIGITS)
+            if (text := units.show(self.value, dimension, digits=digits))
+            != units.show(self.limit, dimension, digits=digits)
+        )
+        shortest = units.show(self.value, dimension)
+        return shortest if self.holds else next(told_apart, shortest)
 
 
 class Verdicts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

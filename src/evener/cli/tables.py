@@ -209,7 +209,7 @@ def _(verdicts: Verdicts) -> RenderableType:
             (
                 one.name,
                 f"{one.relation} {show(one.limit, METRICS[one.name].dimension)}",
-                show(one.value, METRICS[one.name].dimension),
+                one.value_shown,
                 _verdict(one),
             )
             for one in verdicts.verdicts

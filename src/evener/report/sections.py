@@ -193,7 +193,7 @@ def _verdict_row(one: Verdict) -> tuple[Child, ...]:
     return (
         name,
         f"{'≤' if one.relation == '<=' else '≥'} {show(one.limit, metric.dimension)}",
-        show(one.value, metric.dimension),
+        one.value_shown,
         tag("span", text, class_=style),
     )
 
