@@ -142,3 +142,15 @@ def test_a_profile_is_written_with_what_it_was_made_from(
     evener("profile", "tiny", "-o", path)
 
     assert load(path, Profile).made_from == kept_profile.made_from
+
+
+def test_the_space_of_the_paper_is_counted_even_where_no_plan_fits(evener: Evener) -> None:
+    code, out, err = evener(
+        "plan", "squeezenet", "--space", "paper", "--processors", "cpu0", "--json"
+    )
+
+    found = json.loads(out)
+    assert code == 1
+    assert (found["cut_points"], found["configurations"], found["stages"]) == (18, 918, [])
+    assert GOLDEN["plan"].keys() <= found.keys()
+    assert "squeezenet has 18 cut points, which make 918 such plans" in err

@@ -89,8 +89,16 @@ def command(
     from evener.artifacts import files
     from evener.artifacts.profile import Profile
 
-    with output.progress() as report:
-        plan = workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
+    try:
+        with output.progress() as report:
+            plan = workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
+    except InfeasibleError:
+        if as_json and choices["space"] == "paper":
+            counted = workflow.count_plans(
+                net, granularity=choices["granularity"], shapes=dict(shapes)
+            )
+            output.print_json(no_plan_for_programs(*counted))
+        raise
     if target is not None:
         files.save(target, plan, made_from={"network": plan.network_sha256}, took_s=plan.elapsed_s)
         output.note(f"wrote {target}")
@@ -112,6 +120,13 @@ def command(
         else files.load(file, Profile)
     )
     output.print_for_people(lay_out(plan), *_gain(plan, profile.value, choices["processors"]))
+
+
+def no_plan_for_programs(cut_points: int, configurations: int) -> dict[str, Any]:
+    """Put what is known of a space without a plan into the keys that programs may rely on."""
+    unknown = ("rate_hz", "latency_s", "energy_j", "bound_rate_hz", "elapsed_s")
+    counts = {"cut_points": cut_points, "configurations": configurations, "stages": []}
+    return counts | dict.fromkeys(unknown)
 
 
 def plan_for_programs(plan: "Plan") -> dict[str, Any]:

@@ -160,8 +160,9 @@ class Delivery:
             "size": float(self._card.value.network_bytes),
             "training_time": self._card.made.took_s,
         } | (trace.value.quality or {})
-        verdicts = judge(self._project.requirements, values)
-        inputs = {"requirements": self._project.requirements, "values": values}
+        required = {one.name: values.get(one.name) for one in self._project.requirements}
+        verdicts = judge(self._project.requirements, required)
+        inputs = {"requirements": self._project.requirements, "values": required}
         return self._steps.step("judge", Verdicts, inputs, lambda: Verdicts(verdicts=verdicts))
 
     def report(

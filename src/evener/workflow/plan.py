@@ -11,9 +11,13 @@ import msgspec
 from evener.artifacts.files import Kept, digest, load, save
 from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Granularity, Profile, SegmentTime
-from evener.errors import InvalidFileError
+from evener.errors import InfeasibleError, InvalidFileError
+from evener.network.blocks import cut_into_blocks
 from evener.network.frames import random_frames
+from evener.network.model import load_network
+from evener.plan.count import paper_configurations
 from evener.plan.decide import candidates, make_plan
+from evener.plan.problem import PAPER_STAGES
 from evener.profile.refine import estimated_segments
 from evener.workflow.live import choose_live
 from evener.workflow.opened import Opened, Progress, Shapes, open_network
@@ -105,7 +109,50 @@ def plan_network(
     if profile is not None:
         kept = load_profile(profile, opened)
         return decide(kept.value, wish, processors)
+    if space == "paper":
+        check_paper(opened)
     return plan_opened(opened, wish, fresh=fresh, progress=progress)[0]
+
+
+def count_plans(
+    net: str, *, granularity: Granularity = "paper", shapes: Shapes | None = None
+) -> tuple[int, int]:
+    """Count the cut points of a network and its plans in the paper's space, whatever the machine.
+
+    Args:
+        net: path of an ONNX file, or name of a built-in network.
+        granularity: rule by which it is cut.
+        shapes: static shapes of the inputs that leave some size open, by input name.
+
+    Returns:
+        N cut points, and C(N,2)·3! plans of three non-empty stages on three processors.
+
+    Example:
+        >>> count_plans("squeezenet")
+        (18, 918)
+    """
+    blocks = cut_into_blocks(load_network(net, shapes=shapes), granularity)
+    points = len(blocks.cuts)
+    return points, paper_configurations(points)
+
+
+def check_paper(opened: Opened) -> None:
+    """Refuse the paper's space on a machine of fewer than three processors, before measuring.
+
+    Raises:
+        InfeasibleError: too few processors; the text still counts the plans.
+    """
+    found = len(opened.machine.processors)
+    if found < PAPER_STAGES:
+        points = len(opened.blocks.cuts)
+        raise InfeasibleError(
+            f"the space 'paper' puts {PAPER_STAGES} stages on {PAPER_STAGES} processors, and "
+            f"{opened.machine.host} has {found}; {opened.network.name} has {points} cut points, "
+            f"which make {paper_configurations(points)} such plans. Take the space 'full', or "
+            "--profile of a machine with more processors",
+            needed=PAPER_STAGES,
+            available=found,
+        )
 
 
 def plan_opened(

@@ -1,0 +1,41 @@
+"""A cache and networks of one's own, and rounds as short as they can be."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evener.runtime.pinning import PROCESS_CORES
+from evener.testing import tiny
+from evener.workflow import live
+
+
+@pytest.fixture(autouse=True)
+def _quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(live, "_ROUND_S", (0.005, 0.005))
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, bytes], str]:
+    """Write a network into a file and return its path."""
+
+    def make(name: str, content: bytes) -> str:
+        path = tmp_path / name
+        path.write_bytes(content)
+        return str(path)
+
+    return make
+
+
+@pytest.fixture
+def net(write: Callable[[str, bytes], str]) -> str:
+    """Return the path of a network of four blocks."""
+    return write("dense.onnx", tiny.dense(layers=4))
+
+
+@pytest.fixture
+def two_cores() -> None:
+    """Skip a test that needs two cores to be about anything."""
+    if len(PROCESS_CORES) < 2:
+        pytest.skip("this process may use one core only, and two stages need two")

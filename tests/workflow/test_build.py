@@ -1,0 +1,216 @@
+"""A build runs each step once, runs again only what a change touches, and survives being killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evener.artifacts.card import Card
+from evener.artifacts.files import load
+from evener.artifacts.trace import Trace
+from evener.errors import InputError
+from evener.workflow import deliver, learn, live
+from evener.workflow.build import build_project
+from evener.workflow.steps import open_steps
+
+pytest.importorskip("torch", reason="building trains, which needs the extra 'train'")
+
+STEPS = ("data", "search", "baselines", "train", "profile", "plan", "run", "compare", "judge")
+TOML = """
+[data]
+source = "rows.csv"
+target = "kind"
+
+[requirements]
+accuracy = ">= 0.8"
+latency_p99 = "<= 1 s"
+size = "<= 1 B ?"
+
+[search]
+candidates = 2
+epochs = 2
+
+[train]
+epochs = 6
+"""
+
+
+def write_project(folder: Path) -> Path:
+    """Write a project of two kinds of row that a line tells apart."""
+    folder.mkdir()
+    rows = np.random.default_rng(0).normal(size=(150, 3))
+    lines = [
+        f"{a:.4f},{b:.4f},{c:.4f},{'red' if a + b > 0 else 'blue'}" for a, b, c in rows.tolist()
+    ]
+    (folder / "rows.csv").write_text("\n".join(["a,b,c,kind", *lines]) + "\n")
+    (folder / "evener.toml").write_text(TOML)
+    return folder
+
+
+def shorten(patch: pytest.MonkeyPatch) -> None:
+    """Measure as little as possible."""
+    patch.setattr(live, "_ROUND_S", (0.005, 0.005))
+    patch.setattr(deliver, "ROUNDS", 2)
+    patch.setattr(deliver, "LEAST_FRAMES", 50)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shorten(monkeypatch)
+    return write_project(tmp_path / "project")
+
+
+def change(project: Path, old: str, new: str) -> None:
+    path = project / "evener.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_a_build_goes_from_rows_to_a_judged_plan_and_runs_nothing_twice(project: Path) -> None:
+    first = build_project(project)
+
+    assert first.ran == (*STEPS, "report")
+    assert first.kept == ()
+    assert first.holds
+    assert {one.name: one.holds for one in first.verdicts} == {
+        "accuracy": True,
+        "latency_p99": True,
+        "size": False,
+    }
+    assert first.network.read_bytes()
+    assert first.report.read_text().startswith("<!doctype html>")
+
+    again = build_project(project / "evener.toml")
+
+    assert (again.ran, again.kept) == ((), (*STEPS, "report"))
+    assert again.verdicts == first.verdicts
+
+
+def test_the_pipeline_answers_the_test_rows_as_the_trainer_did(project: Path) -> None:
+    build_project(project)
+
+    card = load(project / ".evener" / "card.json", Card).value
+    trace = load(project / ".evener" / "trace.json", Trace).value
+    assert trace.quality == card.test
+    assert trace.frames == 50
+    assert trace.max_error is not None
+    assert trace.max_error <= 1e-4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ran"),
+    [
+        ('size = "<= 1 B ?"', 'size = "<= 9 MB"', ("judge", "report")),
+        ("candidates = 2", "candidates = 3", ("search",)),
+        ("epochs = 6", "epochs = 7", ("search", "train", "profile", "plan", "run", "compare")),
+    ],
+)
+def test_a_change_runs_what_it_touches(
+    project: Path, old: str, new: str, ran: tuple[str, ...]
+) -> None:
+    build_project(project)
+    change(project, old, new)
+
+    again = build_project(project).ran
+
+    # The report is written anew if what it shows is new; so is the verdict.
+    assert set(again) - {"judge", "report"} == set(ran) - {"judge", "report"}
+    assert set(ran) <= set(again)
+
+
+def test_a_limit_that_no_plan_keeps_is_missed_not_refused(project: Path) -> None:
+    change(project, "<= 1 s", "<= 1 ns")
+
+    result = build_project(project)
+
+    assert not result.holds
+    assert [one.name for one in result.verdicts if not one.holds] == ["latency_p99", "size"]
+
+
+def test_a_network_file_that_was_changed_is_made_again(project: Path) -> None:
+    before = build_project(project).network.read_bytes()
+    (project / ".evener" / "network.onnx").write_bytes(before[:-1])
+
+    again = build_project(project)
+
+    assert again.ran == ("train",)
+    assert again.network.read_bytes() == before
+
+
+def test_rows_that_changed_are_read_again(project: Path) -> None:
+    build_project(project)
+    path = project / "rows.csv"
+    path.write_text(path.read_text().replace("a,b,c,kind\n", "a,b,c,kind\n9.0,9.0,9.0,red\n"))
+
+    assert build_project(project).ran[:2] == ("data", "search")
+
+
+def test_a_build_without_the_packages_says_what_to_install(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn, "_PACKAGES", {"no_such_package": "none"})
+
+    with pytest.raises(InputError, match=r"pip install 'evener\[train\]'"):
+        build_project(project)
+    assert not (project / ".evener").exists()
+
+
+def test_a_build_beside_another_is_refused(project: Path) -> None:
+    with open_steps(project), pytest.raises(InputError, match="another build of"):
+        build_project(project)
+
+
+_QUICK = """
+import sys
+from pathlib import Path
+from evener.workflow import build, deliver, live
+live._ROUND_S = (0.005, 0.005)
+deliver.ROUNDS, deliver.LEAST_FRAMES = 2, 50
+said = open(sys.argv[2], "w")
+def progress(message, done, total):
+    print(message, file=said, flush=True)
+build.build_project(Path(sys.argv[1]), progress=progress)
+"""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a project that nobody kills."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch)
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        return build_project(write_project(folder / "project")).network.parent
+
+
+@pytest.mark.parametrize("moment", ["trying mlp", "writing and checking", "trying the best"])
+def test_a_build_killed_at_any_step_ends_in_the_same_network(
+    project: Path, tmp_path: Path, undisturbed: Path, moment: str
+) -> None:
+    said = tmp_path / "said"
+    os.mkfifo(said)
+    command = [sys.executable, "-c", _QUICK, str(project), str(said)]
+    with subprocess.Popen(command, start_new_session=True) as process, said.open() as lines:
+        for line in lines:
+            if moment in line:
+                os.killpg(process.pid, signal.SIGKILL)
+                break
+    assert process.returncode == -signal.SIGKILL
+    state = project / ".evener"
+    there = {path.name: content_sha256(path) for path in state.glob("*.json")}
+
+    network = build_project(project).network
+
+    assert {name: content_sha256(state / name) for name in there} == there
+    assert not list(project.rglob(".partial-*"))
+    assert network.read_bytes() == (undisturbed / "network.onnx").read_bytes()
+    assert content_sha256(state / "card.json") == content_sha256(undisturbed / "card.json")
+
+
+def content_sha256(path: Path) -> str:
+    return str(json.loads(path.read_text())["sha256"])

@@ -1,0 +1,49 @@
+"""A network is opened with only the processors and runtimes that may be used."""
+
+import pytest
+
+from evener.artifacts.processors import Machine, Processor
+from evener.errors import InputError
+from evener.workflow.opened import open_network, restrict
+
+MACHINE = Machine(
+    host="board",
+    system="Linux",
+    processors=(
+        Processor(name="cpu0", kind="cpu", cores=(4, 5)),
+        Processor(name="cpu1", kind="cpu", cores=(0, 1)),
+    ),
+    runtimes={},
+)
+
+
+def test_named_processors_are_kept_in_the_order_of_the_machine() -> None:
+    assert [one.name for one in restrict(MACHINE, ["cpu1", "cpu0"]).processors] == ["cpu0", "cpu1"]
+    assert [one.name for one in restrict(MACHINE, ["cpu1"]).processors] == ["cpu1"]
+    assert restrict(MACHINE, None) == MACHINE
+
+
+@pytest.mark.parametrize("names", [["gpu7"], ["cpu0", "gpu7"], []])
+def test_an_unknown_processor_is_refused_with_the_known_ones(names: list[str]) -> None:
+    with pytest.raises(InputError, match="it has cpu0, cpu1: see evener processors"):
+        restrict(MACHINE, names)
+
+
+def test_only_runtimes_that_stay_equal_are_used_at_the_extended_level(net: str) -> None:
+    opened = open_network(net, optimisation="extended")
+
+    assert list(opened.runtimes) == ["onnxruntime"]
+    assert {name for one in opened.machine.processors for name in one.runtimes} == {"onnxruntime"}
+
+
+def test_a_named_runtime_is_used_alone(net: str) -> None:
+    assert list(open_network(net, runtimes=["onnxruntime"]).runtimes) == ["onnxruntime"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [(["tensorflow"], "no runtime is called 'tensorflow'"), ([], "no runtime is named")],
+)
+def test_an_unknown_runtime_is_refused(net: str, names: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_network(net, runtimes=names)

@@ -1,0 +1,119 @@
+"""A run answers every frame as the unsplit network does, and says so truthfully."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from evener.artifacts.files import save
+from evener.errors import InputError
+from evener.network.frames import random_frames
+from evener.network.model import load_network
+from evener.testing import tiny
+from evener.workflow.opened import open_network
+from evener.workflow.plan import plan_network
+from evener.workflow.run import POOL, check_plan, run_network
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_a_network_in_two_stages_answers_as_the_whole_to_the_bit(net: str) -> None:
+    result = run_network(net, frames=100, stages=2, optimisation="extended")
+
+    assert len(result.plan.stages) == 2
+    assert result.trace.frames == 100 > POOL
+    assert (result.trace.equal, result.trace.max_error, result.tolerance) == (True, 0.0, 0.0)
+    assert result.holds
+    assert result.unsplit_rate_hz > 0
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_answers_are_written_in_the_order_of_the_frames(net: str, tmp_path: Path) -> None:
+    frames = np.stack([frame for (frame,) in tiny.frames(9)])
+    np.savez(tmp_path / "in.npz", x=frames)
+    run = {"frames": tmp_path / "in.npz", "optimisation": "extended"}
+
+    run_network(net, stages=1, out=tmp_path / "whole.npz", **run)  # type: ignore[arg-type] # as given
+    result = run_network(net, stages=2, out=tmp_path / "split.npz", **run)  # type: ignore[arg-type] # as given
+
+    assert result.trace.frames == 9
+    with np.load(tmp_path / "whole.npz") as whole, np.load(tmp_path / "split.npz") as split:
+        assert split["y"].shape == (9, 2, tiny.WIDTH)
+        assert np.array_equal(whole["y"], split["y"])
+        assert len(np.unique(whole["y"][:, 0, 0])) == 9
+
+
+def test_several_inputs_and_outputs_run(write: Callable[[str, bytes], str], tmp_path: Path) -> None:
+    net = write("branching.onnx", tiny.branching())
+    out = tmp_path / "out.npz"
+
+    result = run_network(net, frames=5, out=out)
+
+    (a, b) = random_frames(load_network(net).inputs, 5, seed=0)[3]
+    assert result.holds
+    with np.load(out) as answers:
+        assert list(answers) == ["sum", "larger", "total"]
+        assert np.array_equal(answers["sum"][3], a + b)
+        assert np.array_equal(answers["larger"][3], a > b)
+        assert np.array_equal(answers["total"][3], (a + b).max(axis=1))
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_a_plan_file_is_followed(net: str, tmp_path: Path) -> None:
+    plan = plan_network(net, stages=2)
+    save(tmp_path / "plan.json", plan)
+
+    result = run_network(net, frames=4, plan=tmp_path / "plan.json")
+
+    assert result.plan == plan
+
+
+def test_a_plan_of_another_network_is_refused(
+    net: str, write: Callable[[str, bytes], str], tmp_path: Path
+) -> None:
+    save(tmp_path / "plan.json", plan_network(net, stages=1))
+    other = write("other.onnx", tiny.dense(layers=4, seed=1))
+
+    with pytest.raises(InputError, match="the plan is of dense .*, not of other"):
+        run_network(other, frames=4, plan=tmp_path / "plan.json")
+
+
+def test_a_plan_for_cores_that_are_not_here_is_refused(net: str) -> None:
+    plan = plan_network(net, stages=1)
+    (stage,) = plan.stages
+    lane = msgspec.structs.replace(stage.lanes[0], cores=(4096,))
+    foreign = msgspec.structs.replace(plan, stages=(msgspec.structs.replace(stage, lanes=(lane,)),))
+
+    with pytest.raises(InputError, match=r"the plan wants cpu0 with cores \[4096\]"):
+        check_plan(foreign, open_network(net))
+
+
+def test_a_plan_for_a_runtime_that_is_not_used_is_refused(net: str) -> None:
+    plan = plan_network(net, stages=1)
+    (stage,) = plan.stages
+    part = msgspec.structs.replace(stage.lanes[0].parts[0], runtime="rknn")
+    lane = msgspec.structs.replace(stage.lanes[0], parts=(part,))
+    foreign = msgspec.structs.replace(plan, stages=(msgspec.structs.replace(stage, lanes=(lane,)),))
+
+    with pytest.raises(InputError, match="the plan wants the runtime rknn"):
+        check_plan(foreign, open_network(net))
+
+
+def test_a_plan_file_and_a_number_of_stages_contradict(net: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="already fixes its stages"):
+        run_network(net, frames=4, plan=tmp_path / "plan.json", stages=2)
+
+
+def test_no_frame_is_refused(net: str) -> None:
+    with pytest.raises(InputError, match="must be at least 1"):
+        run_network(net, frames=0)
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_run(net: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    for place in (tmp_path, tmp_path / "file" / "out.npz"):
+        with pytest.raises(InputError, match="cannot write"):
+            run_network(net, frames=4, out=place)
+    assert not (tmp_path / "cache").exists()
