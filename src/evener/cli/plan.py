@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 @options.stages_option
 @options.profile_option
 @options.processors_option
-@options.runtimes_option
+@options.runtimes_option()
 @options.shape_option
 @click.option(
     "-o",
@@ -100,7 +100,7 @@ def command(
             output.print_json(no_plan_for_programs(*counted))
         raise
     if target is not None:
-        files.save(target, plan, made_from={"network": plan.network_sha256})
+        files.save(target, plan, made_from={"network": plan.network_sha256}, took_s=plan.elapsed_s)
         output.note(f"wrote {target}")
     if as_json:
         output.print_json(plan_for_programs(plan))
