@@ -1,6 +1,7 @@
 """Artifacts are written whole, read back equal, and refused when they are not what they claim."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,50 @@ def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidFileError, match="cannot write"):
         write_whole(tmp_path / "file" / "a.json", b"new")
+
+
+def test_what_a_link_leads_to_is_written_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "link").symlink_to("deep/new.json")
+
+    for content in (b"first", b"second"):
+        write_whole(tmp_path / "link", content)
+
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "deep" / "new.json").read_bytes() == content
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["new.json"]
+
+
+def test_a_pipe_is_no_target(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+
+    for target in (pipe, tmp_path / "link"):
+        with pytest.raises(InvalidFileError, match="is a device or a pipe, and no regular file"):
+            write_whole(target, b"new")
+    assert pipe.is_fifo()
+
+
+def test_a_device_is_no_target() -> None:
+    with pytest.raises(InvalidFileError, match="cannot write /dev/null: it is a device"):
+        write_whole(Path("/dev/null"), b"new")
+
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_link_in_a_circle_is_no_target(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("link")
+
+    with pytest.raises(InvalidFileError, match="cannot write .*: Too many levels of symbolic"):
+        write_whole(tmp_path / "link", b"new")
+
+
+def test_a_file_without_a_schema_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"kind": "architecture"}')
+
+    with pytest.raises(InvalidFileError, match="names no schema of architecture, this version"):
+        load(tmp_path / "a.json", Architecture)
 
 
 def test_sweeping_removes_partial_files_only(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ inputs give the same hash on any day.
 import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -124,8 +125,9 @@ def load(path: Path, of: type[ArtifactT]) -> Kept[ArtifactT]:
             path=str(path),
         )
     if raw.get("schema") != of.schema:
+        given = f"has schema {raw['schema']}" if "schema" in raw else "names no schema"
         raise InvalidFileError(
-            f"{path} has schema {raw.get('schema')} of {of.kind}, this version reads {of.schema}; "
+            f"{path} {given} of {of.kind}, this version reads {of.schema}; "
             "make the file again with this version",
             path=str(path),
         )
@@ -159,28 +161,52 @@ def peek(path: Path) -> dict[str, Any]:
     return _decode(path)
 
 
+def regular_target(path: Path) -> Path:
+    """Return the file that writing to a path would write: what it links to, or itself.
+
+    Raises:
+        InvalidFileError: it is a folder, a device or a pipe, which no file may replace, or a link
+            that leads nowhere.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return Path(os.path.realpath(path))  # it is made, or the folder says why it cannot be
+    except OSError as error:
+        raise _not_writable(path, error.strerror or str(error)) from error
+    if stat.S_ISDIR(mode):
+        raise InvalidFileError(f"cannot write {path}: it is a folder; name a file", path=str(path))
+    if not stat.S_ISREG(mode):
+        raise InvalidFileError(
+            f"cannot write {path}: it is a device or a pipe, and no regular file; name a file",
+            path=str(path),
+        )
+    return Path(os.path.realpath(path))
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that any reader, at any moment, sees all of it or none.
 
+    A link stays, and what it leads to is written.
+
     Raises:
-        InvalidFileError: the folder or file cannot be written; nothing is left behind.
+        InvalidFileError: the folder or file cannot be written, or it is no regular file; nothing
+            is left behind.
     """
-    partial = path.with_name(f"{_PARTIAL_PREFIX}{secrets.token_hex(8)}")
+    target = regular_target(path)
+    partial = target.with_name(f"{_PARTIAL_PREFIX}{secrets.token_hex(8)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        partial.replace(path)
-        _sync_folder(path.parent)
+        partial.replace(target)
+        _sync_folder(target.parent)
     except OSError as error:
         with suppress(OSError):  # the folder itself may be missing or no folder
             partial.unlink(missing_ok=True)
-        raise InvalidFileError(
-            f"cannot write {path}: {error.strerror or error}; choose a place you may write to",
-            path=str(path),
-        ) from error
+        raise _not_writable(path, error.strerror or str(error)) from error
 
 
 def sweep(folder: Path) -> None:
@@ -196,6 +222,12 @@ def _hashed(value: Artifact, made_from: Mapping[str, str], content: object) -> d
         "made_from": dict(made_from),
         "content": content,
     }
+
+
+def _not_writable(path: Path, why: str) -> InvalidFileError:
+    return InvalidFileError(
+        f"cannot write {path}: {why}; choose a place you may write to", path=str(path)
+    )
 
 
 def _decode(path: Path) -> dict[str, Any]:
