@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     ),
     what_next="See where the time goes: evener run NET --frames 100 shows how busy each stage is.",
 )
-@click.argument("nets", nargs=-1, required=True, metavar="NET...")
+@click.argument(
+    "nets",
+    nargs=-1,
+    required=True,
+    metavar="NET...",
+    callback=options.through(options.read_name),
+)
 @click.option(
     "--rounds",
     type=click.IntRange(min=1),

@@ -1,6 +1,5 @@
 """Options that several verbs take, and the readers of their values."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -8,7 +7,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from evener import units
-from evener.errors import InputError, InvalidFileError
+from evener.errors import InputError
 
 EQUAL_RUNTIMES: Final = (
     "all that are installed; at --optimisation extended those that stay equal to the bit"
@@ -90,22 +89,26 @@ def read_frames(text: str) -> int | Path:
     raise InputError(f"'{text}' is neither a count from 1 nor an .npz file")
 
 
-def read_target(text: str) -> Path:
-    """Read a file to be written, refused before the work begins if it could not be.
+def read_path(text: str) -> Path:
+    """Read the name of a file or folder, which is not empty.
 
-    Raises:
-        InvalidFileError: it is a folder, or it or the nearest folder above it that exists cannot
-            be written.
+    Example:
+        >>> read_path("resnet50.plan.json")
+        PosixPath('resnet50.plan.json')
     """
-    path = Path(text)
-    if path.is_dir():
-        raise InvalidFileError(f"cannot write {path}: it is a folder; name a file", path=text)
-    there = path if path.exists() else next(up for up in path.absolute().parents if up.exists())
-    if (there != path and not there.is_dir()) or not os.access(there, os.W_OK):
-        raise InvalidFileError(
-            f"cannot write {path}: {there} is no place you may write to; choose another", path=text
-        )
-    return path
+    return Path(read_name(text))
+
+
+def read_name(text: str) -> str:
+    """Read a name that is not empty, of a file or of a built-in network.
+
+    Example:
+        >>> read_name("squeezenet")
+        'squeezenet'
+    """
+    if not text:
+        raise InputError("the name is empty: name a file or folder")
+    return text
 
 
 def granularity_option(command: CommandT) -> CommandT:
@@ -170,7 +173,7 @@ def profile_option(command: CommandT) -> CommandT:
     return click.option(
         "--profile",
         metavar="FILE",
-        callback=through(Path),
+        callback=through(read_path),
         help="Take the times from this file.  [default: measured on this machine]",
     )(command)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from evener.cli import options, output
+from evener.cli import options, output, targets
 from evener.cli.verb import Verb
 from evener.errors import InfeasibleError
 from evener.units import show
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
     "evener bench NET.",
 )
-@click.argument("net")
+@click.argument("net", callback=options.through(options.read_name))
 @options.granularity_option
 @click.option(
     "--method",
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     "-o",
     "target",
     metavar="FILE",
-    callback=options.through(options.read_target),
+    callback=options.through(targets.artifact("plan")),
     help="Write the plan to this file.",
 )
 @options.json_option
@@ -89,6 +89,7 @@ def command(
     from evener.artifacts import files
     from evener.artifacts.profile import Profile
 
+    targets.spare(target, net, choices["profile"])
     try:
         with output.progress() as report:
             plan = workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)

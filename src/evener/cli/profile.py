@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from evener.cli import options, output
+from evener.cli import options, output, targets
 from evener.cli.verb import Verb
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     what_next="Plan with it: evener plan NET finds what was kept, and evener plan NET --profile "
     "FILE takes a file, also one from another machine.",
 )
-@click.argument("net")
+@click.argument("net", callback=options.through(options.read_name))
 @options.granularity_option
 @options.processors_option
 @options.runtimes_option()
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "-o",
     "target",
     metavar="FILE",
-    callback=options.through(options.read_target),
+    callback=options.through(targets.artifact("profile")),
     help="Write the profile to this file too.",
 )
 @click.option("--fresh", is_flag=True, help="Measure again, whatever was kept.")
@@ -56,6 +56,7 @@ def command(
     from evener import workflow
     from evener.artifacts import files
 
+    targets.spare(target, net)
     with output.progress() as report:
         kept = workflow.profile_network(
             net,

@@ -1,12 +1,11 @@
 """`evener run NET`: answer frames with a plan."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from evener.cli import options, output
+from evener.cli import options, output, targets
 from evener.cli.verb import Verb
 from evener.units import show
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     ),
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )
-@click.argument("net")
+@click.argument("net", callback=options.through(options.read_name))
 @click.option(
     "--frames",
     metavar="N|FILE.npz",
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--plan",
     metavar="FILE",
-    callback=options.through(Path),
+    callback=options.through(options.read_path),
     help="Run the plan in this file.  [default: the best one]",
 )
 @options.stages_option
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     metavar="FILE.npz",
-    callback=options.through(options.read_target),
+    callback=options.through(targets.read_npz),
     help="Write the answers to this npz file: one array per output, first axis as the frames.",
 )
 @options.optimisation_option
@@ -71,6 +70,8 @@ def command(
     """
     from evener import workflow
 
+    inputs = (choices[name] for name in ("plan", "profile", "frames"))
+    targets.spare(choices["out"], net, *inputs)
     with output.progress() as report:
         result = workflow.run_network(net, shapes=dict(shapes), progress=report, **choices)
     if choices["out"] is not None:

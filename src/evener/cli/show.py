@@ -14,7 +14,7 @@ from evener.units import show
     examples=("evener show resnet50.plan.json", "evener show model.profile.json --json"),
     what_next="A profile is for evener plan --profile FILE, a plan for evener run --plan FILE.",
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", callback=options.through(options.read_path))
 @options.json_option
 def command(*, file: Path, as_json: bool) -> None:
     """Explain a file that Evener wrote.
