@@ -1,6 +1,39 @@
-"""Start the command line as `python -m evener`."""
+"""Start the command line, and hear Ctrl-C from the first moment to the last."""
 
-from evener.cli.main import main
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Final, NoReturn
+
+STOPPED: Final = 130
+
+
+def main() -> NoReturn:
+    """Run the command line of this process and end it with the exit code."""
+    # Where Ctrl-C is ignored, as in the background of a script, it stays so.
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if heard:
+        signal.signal(signal.SIGINT, _stop_at_once)
+    from evener.cli.main import execute
+
+    if heard:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code = execute(sys.argv[1:])
+    except KeyboardInterrupt:  # once more, while the first was being answered
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        code = STOPPED
+    if code == STOPPED:
+        os._exit(code)  # a library that was interrupted may have Python end by the signal instead
+    sys.exit(code)
+
+
+def _stop_at_once(_signal: int, _frame: FrameType | None) -> None:
+    # Nothing was begun yet; an exception could be lost in the imports.
+    os.write(2, b"evener: stopped\n")
+    os._exit(STOPPED)
+
 
 if __name__ == "__main__":
     main()

@@ -8,6 +8,7 @@ import pytest
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import load, peek, save, sweep, write_whole
+from evener.artifacts.page import Page
 from evener.artifacts.requirements import Verdict, Verdicts
 from evener.artifacts.trace import Trace
 from evener.errors import InvalidFileError
@@ -36,6 +37,15 @@ def test_the_hash_knows_no_dates_and_no_durations(tmp_path: Path) -> None:
     second = save(tmp_path / "b.json", NETWORK, took_s=2)
 
     assert first == second
+
+
+def test_a_name_that_is_not_utf_8_is_kept_with_escapes(tmp_path: Path) -> None:
+    page = Page(path=os.fsdecode(b"r\xff.html"), sha256="ab" * 32)
+    sha256 = save(tmp_path / "a.json", page)
+
+    kept = load(tmp_path / "a.json", Page)
+
+    assert (kept.value.path, kept.sha256) == (r"r\udcff.html", sha256)
 
 
 def test_the_hash_knows_what_it_was_made_from(tmp_path: Path) -> None:

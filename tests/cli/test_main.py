@@ -1,8 +1,12 @@
 """Whatever happens becomes one line on stderr and the exit code that the help promises."""
 
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +83,21 @@ def test_debug_shows_the_traceback(
     assert f"{type(error).__name__}: {error}" in err
 
 
+def test_debug_may_stand_before_the_verb(evener: Evener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workflow, "find_processors", raising(KeyError("lost")), raising=False)
+
+    assert "Traceback (most recent call last)" in evener("--debug", "processors")[2]
+    assert "--debug" in evener("-h")[1]
+
+
+@pytest.fixture
+def hearing() -> Iterator[None]:
+    """Let the tests be stopped again: a command line that was stopped ignores further signals."""
+    yield
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.usefixtures("hearing")
 def test_ctrl_c_says_that_the_next_start_goes_on(
     evener: Evener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,9 +110,33 @@ def test_ctrl_c_says_that_the_next_start_goes_on(
     )
 
 
+@pytest.mark.usefixtures("hearing")
+def test_ctrl_c_while_a_library_is_loaded_is_no_fault_of_it(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = ImportError("initialization failed")
+    error.__cause__ = KeyboardInterrupt()
+    monkeypatch.setattr(workflow, "build_project", raising(error), raising=False)
+
+    code, _, err = evener("build", "p")
+
+    assert code == 130
+    assert err.startswith("evener build: stopped; ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("plan", ""), "invalid value for 'NET': the name is empty: name a file or folder"),
+        (("plan", "x", "-o", ""), "invalid value for '-o': the name is empty"),
+        (("plan", "x", "--profile", ""), "invalid value for '--profile': the name is empty"),
+        (("profile", ""), "invalid value for 'NET': the name is empty"),
+        (("run", "", "--frames", "1"), "invalid value for 'NET': the name is empty"),
+        (("run", "x", "--frames", "1", "--plan", ""), "'--plan': the name is empty"),
+        (("bench", "x", ""), "invalid value for 'NET...': the name is empty"),
+        (("build", ""), "invalid value for 'PROJECT': the name is empty"),
+        (("show", ""), "invalid value for 'FILE': the name is empty"),
+        (("init", "x", "--data", ""), "invalid value for '--data': the name is empty"),
         (("plam", "x"), "evener: no such command 'plam'; see evener -h"),
         (("plan",), "evener plan: missing argument 'NET'; see evener plan -h"),
         (("plan", "x", "--board", "y"), "evener plan: no such option '--board'"),
@@ -163,7 +206,7 @@ def test_a_reader_that_went_away_is_no_error() -> None:
     # The reader closes before anything is written, so the write must fail.
     program = (
         "import os, sys\n"
-        "from evener.cli.main import main\n"
+        "from evener.__main__ import main\n"
         "sys.stdin.read()\n"
         "sys.argv = ['evener', '--help']\n"
         "main()"
@@ -182,3 +225,88 @@ def test_a_reader_that_went_away_is_no_error() -> None:
 
         assert running.stderr.read() == b""
         assert running.wait() == 141
+
+
+def run_in_shell(command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", command.replace("evener", f"'{sys.executable}' -m evener", 1)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("verb", ["--version", "plan -h", "processors", "processors --json"])
+@pytest.mark.parametrize(
+    ("target", "why"), [("&-", "it is closed"), ("/dev/full", "No space left on device")]
+)
+def test_a_stdout_that_takes_nothing_is_no_fault_of_ours(verb: str, target: str, why: str) -> None:
+    ended = run_in_shell(f"evener {verb} >{target}")
+
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert f": cannot write to standard output: {why}; " in ended.stderr
+
+
+def test_a_table_whose_reader_went_away_is_no_error() -> None:
+    ended = run_in_shell("(sleep 0.2; evener processors; echo $? >&2) | true")
+
+    assert ended.stderr == "141\n"
+
+
+@pytest.mark.parametrize("target", ["&-", "/dev/full"])
+def test_a_stderr_that_takes_nothing_leaves_the_exit_code(target: str, tmp_path: Path) -> None:
+    ended = run_in_shell(f"evener show {tmp_path / 'none.json'} 2>{target}")
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+
+
+def test_a_name_that_is_not_utf_8_is_a_fault_of_the_input(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = os.fsdecode(b"net\xff")
+    with pytest.raises(UnicodeEncodeError) as caught:
+        name.encode()
+    monkeypatch.setattr(workflow, "plan_network", raising(caught.value), raising=False)
+
+    assert evener("plan", name) == (
+        2,
+        "",
+        "evener plan: the name 'net\\udcff' is not UTF-8; rename the file or folder\n",
+    )
+
+
+@pytest.mark.parametrize("signals", [1, 3])
+@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.4])
+def test_ctrl_c_is_one_line_and_130_from_the_first_moment(signals: int, after_s: float) -> None:
+    # The program says when main() imports the first module; how far it is at each signal is up to
+    # the machine.
+    program = (
+        "import sys\n"
+        "from evener.__main__ import main\n"
+        "class Teller:\n"
+        "    def find_spec(name, *_):\n"
+        "        if name == 'evener.cli':\n"
+        "            print('begun', end='', flush=True)\n"
+        "sys.meta_path.insert(0, Teller)\n"
+        "sys.argv = ['evener', 'bench', 'vgg19', '--rounds', '1000']\n"
+        "main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.read(5) == "begun"
+        time.sleep(after_s)
+        for _ in range(signals):
+            running.send_signal(signal.SIGINT)
+            time.sleep(0.005)
+
+        said = running.stderr.read()
+        assert running.wait() == 130
+    assert said.count("stopped") == 1
+    assert "Traceback" not in said

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from evener.cli import output
+from evener.cli.tables import table
 
 
 class Terminal(io.StringIO):
@@ -43,6 +44,38 @@ def test_on_a_terminal_there_is_a_bar_that_goes_away(monkeypatch: pytest.MonkeyP
 
     assert "timing" in terminal.getvalue()
     assert "3/7" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("columns", ["20", "40", "58"])
+def test_a_narrow_terminal_loses_nothing_of_a_table(
+    columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    cells = [f"cell{index}" for index in range(9)]
+
+    output.print_for_people(table("title", cells, [[f"{cell}-body" for cell in cells]]))
+
+    shown = terminal.getvalue()
+    assert all(cell in shown for cell in cells)
+    assert shown.count("body") == len(cells)
+
+
+def test_without_colours_nothing_is_bold_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    coloured, plain = Terminal(), Terminal()
+
+    monkeypatch.setattr(sys, "stdout", coloured)
+    output.print_for_people(table("title", ["a"], [["b"]]))
+    monkeypatch.setattr(sys, "stdout", plain)
+    monkeypatch.setenv("NO_COLOR", "1")
+    output.print_for_people(table("title", ["a"], [["b"]]))
+
+    assert "\x1b[1m" in coloured.getvalue()
+    assert "title" in plain.getvalue()
+    assert "\x1b" not in plain.getvalue()
 
 
 def test_figures_that_are_not_finite_become_null(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -66,6 +66,25 @@ class Kept(msgspec.Struct, Generic[ArtifactT], frozen=True, kw_only=True):
     made: Made
 
 
+def encode(value: object, *, order: Literal["sorted"] | None = None) -> bytes:
+    r"""Return anything msgspec can encode as JSON.
+
+    A file's name need not be UTF-8, and JSON is: what is not becomes an escape.
+
+    Args:
+        value: what to encode.
+        order: whether keys are sorted.
+
+    Example:
+        >>> encode({"name": "caf\udce9.onnx"}) == encode({"name": r"caf\udce9.onnx"})
+        True
+    """
+    try:
+        return msgspec.json.encode(value, order=order)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_escaped(msgspec.to_builtins(value)), order=order)
+
+
 def digest(value: object) -> str:
     """Return the sha256 of anything msgspec can encode, keys sorted.
 
@@ -73,7 +92,7 @@ def digest(value: object) -> str:
         >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
         True
     """
-    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    return hashlib.sha256(encode(value, order="sorted")).hexdigest()
 
 
 def file_sha256(path: Path) -> str:
@@ -101,7 +120,7 @@ def save(
     hashed = _hashed(value, made_from or {}, msgspec.to_builtins(value))
     sha256 = digest(hashed)
     made = Made(at=datetime.now(UTC).isoformat(timespec="seconds"), took_s=took_s, by=__version__)
-    body = msgspec.json.encode(hashed | {"sha256": sha256, "made": made}, order="sorted")
+    body = encode(hashed | {"sha256": sha256, "made": made}, order="sorted")
     write_whole(path, msgspec.json.format(body, indent=1) + b"\n")
     return sha256
 
@@ -222,6 +241,17 @@ def _hashed(value: Artifact, made_from: Mapping[str, str], content: object) -> d
         "made_from": dict(made_from),
         "content": content,
     }
+
+
+def _escaped(value: object) -> object:
+    match value:
+        case str():
+            return value.encode(errors="backslashreplace").decode()
+        case dict():
+            return {_escaped(key): _escaped(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_escaped(one) for one in value]
+    return value
 
 
 def _not_writable(path: Path, why: str) -> InvalidFileError:

@@ -15,7 +15,7 @@ from evener.cli.verb import Verb
     what_next="Read the report, and run the network with the command that stands last. Change "
     "evener.toml and build again: only what it touches is run again.",
 )
-@click.argument("project", type=click.Path(path_type=Path))
+@click.argument("project", callback=options.through(options.read_path))
 @options.json_option
 def command(*, project: Path, as_json: bool) -> int:
     """Build the network of a project.

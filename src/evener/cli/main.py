@@ -9,16 +9,19 @@
 """
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 
 from evener import __version__
-from evener.cli.verb import HELP, Invocation
+from evener.cli import output
+from evener.cli.verb import HELP, Invocation, debug_option
 from evener.errors import EvenerError
 
 VERBS: Final = ("init", "build", "processors", "profile", "plan", "run", "bench", "show")
@@ -42,6 +45,7 @@ class Verbs(click.Group):
 
 @click.group(cls=Verbs, context_settings=HELP)
 @click.version_option(__version__, message="evener %(version)s")
+@debug_option
 def cli() -> None:
     """Evolve a network from data, split it over every processor, and run it.
 
@@ -50,11 +54,6 @@ def cli() -> None:
 
     "evener VERB -h" explains a verb and shows commands to copy.
     """
-
-
-def main() -> NoReturn:
-    """Run the command line of this process and end it with the exit code."""
-    sys.exit(execute(sys.argv[1:]))
 
 
 def execute(arguments: Sequence[str]) -> int:
@@ -68,25 +67,32 @@ def execute(arguments: Sequence[str]) -> int:
     """
     invocation = Invocation()
     try:
-        with cli.make_context("evener", list(arguments), obj=invocation) as context:
+        output.prepare()
+        with output.writing():
+            context = cli.make_context("evener", list(arguments), obj=invocation)
+        with context:
             code: int | None = cli.invoke(context)
-        sys.stdout.flush()
+        with output.writing():
+            sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
     except BrokenPipeError:
         _forget_stdout()
         return 141
-    except (KeyboardInterrupt, click.Abort):
-        _say(invocation, "stopped; what was finished is kept, and the next start goes on from it")
-        return 130
-    except Exception as error:  # noqa: BLE001 - the last handler there is: each becomes an exit code
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last handler there is: each becomes an exit code
         if invocation.debug:
             traceback.print_exc()
         return _explain(invocation, error)
     return code or 0
 
 
-def _explain(invocation: Invocation, error: Exception) -> int:
+def _explain(invocation: Invocation, error: BaseException) -> int:
+    if _was_stopped(error):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending: further ones change nothing
+        _say(invocation, "stopped; what was finished is kept, and the next start goes on from it")
+        return 130
+    if isinstance(error, output.StdoutError):
+        _forget_stdout()
     match error:
         case click.exceptions.NoArgsIsHelpError():
             click.echo(error.format_message(), err=True)
@@ -97,6 +103,9 @@ def _explain(invocation: Invocation, error: Exception) -> int:
         case EvenerError():
             _say(invocation, str(error))
             return error.exit_code
+        case UnicodeEncodeError() if error.reason == "surrogates not allowed":
+            _say(invocation, f"the name {error.object!r} is not UTF-8; rename the file or folder")
+            return 2
         case _:
             _say(
                 invocation,
@@ -106,8 +115,16 @@ def _explain(invocation: Invocation, error: Exception) -> int:
             return 3
 
 
+def _was_stopped(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error, as where it came while a library was being loaded."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | click.Abort):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def _say(invocation: Invocation, message: str) -> None:
-    click.echo(f"{invocation.name}: {' '.join(message.split())}", err=True)
+    with suppress(OSError):  # the exit code is left, where stderr takes nothing
+        click.echo(f"{invocation.name}: {' '.join(message.split())}", err=True)
 
 
 def _uncapitalised(message: str) -> str:
@@ -116,4 +133,5 @@ def _uncapitalised(message: str) -> str:
 
 def _forget_stdout() -> None:
     # Python flushes stdout once more on its way out; that must not raise again.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import click
 
+from evener.cli import output
+
 HELP: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -27,6 +29,20 @@ class Invocation:
         return f"evener {self.verb}".strip()
 
 
+def _note_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    ctx.ensure_object(Invocation).debug |= value
+
+
+debug_option: Final = click.option(  # before the verb and after it
+    "--debug",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_note_debug,
+    help="Show the traceback of an error.",
+)
+
+
 class Verb(click.Command):
     """A verb whose help ends with commands to copy and with what comes next.
 
@@ -46,16 +62,7 @@ class Verb(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
         self.what_next = what_next
-        self.params.append(
-            click.Option(
-                ["--debug"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_note_debug,
-                help="Show the traceback of an error.",
-            )
-        )
+        debug_option(self)
 
     def make_context(
         self,
@@ -67,7 +74,8 @@ class Verb(click.Command):
         """Note which verb it is, then parse."""
         if parent is not None:
             parent.ensure_object(Invocation).verb = info_name or ""
-        return super().make_context(info_name, args, parent, **extra)
+        with output.writing():  # of the help, if that is asked for
+            return super().make_context(info_name, args, parent, **extra)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the examples, then what comes next."""
@@ -76,7 +84,3 @@ class Verb(click.Command):
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
         with formatter.section("What next"):
             formatter.write_text(self.what_next)
-
-
-def _note_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
-    ctx.ensure_object(Invocation).debug |= value

@@ -20,7 +20,7 @@ def write_report(path: Path, content: ReportContent) -> None:
     Raises:
         InvalidFileError: the file cannot be written; nothing is left behind.
     """
-    write_whole(path, page(_document(content)).encode())
+    write_whole(path, page(_document(content)).encode(errors="backslashreplace"))
 
 
 def _document(content: ReportContent) -> Element:
