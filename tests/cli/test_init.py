@@ -1,9 +1,11 @@
 """`evener init` writes a project file that the build reads, and never overwrites one."""
 
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evener.artifacts.project import (
@@ -101,10 +103,120 @@ def test_any_language_may_name_a_column_or_a_file(evener: Evener, tmp_path: Path
 
 
 def test_a_file_that_is_no_table_is_refused(evener: Evener, tmp_path: Path) -> None:
-    code, _, err = evener("init", tmp_path / "p", "--data", "rows.npz")
+    code, _, err = evener("init", tmp_path / "p", "--data", "rows.txt")
 
     assert code == 2
-    assert "--data rows.npz is neither 'digits' nor a .csv or .tsv file" in err
+    assert "--data rows.txt is neither 'digits' nor a .csv, .tsv or .npz file" in err
+    assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize("target", ["label", "kind"])
+def test_an_npz_file_is_a_dataset(target: str, evener: Evener, tmp_path: Path) -> None:
+    named = {target: np.array([0, 1])}
+    np.savez(tmp_path / "rows.npz", allow_pickle=False, x=np.ones((2, 3), np.float32), **named)
+    options = () if target == "label" else ("--target", target)
+
+    code, _, _ = evener("init", tmp_path / "p", "--data", tmp_path / "rows.npz", *options)
+
+    assert code == 0
+    assert load_project(tmp_path / "p").data == DataSection(source="../rows.npz", target=target)
+
+
+def test_an_npz_file_without_the_target_says_what_it_has(evener: Evener, tmp_path: Path) -> None:
+    np.savez(tmp_path / "rows.npz", x=np.ones((2, 3), np.float32), kind=np.array([0, 1]))
+
+    code, _, err = evener("init", tmp_path / "p", "--data", tmp_path / "rows.npz")
+
+    assert code == 2
+    assert "has no array 'label' to predict; arrays: x, kind" in err
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_project_behind_a_link_finds_its_table(evener: Evener, tmp_path: Path) -> None:
+    (tmp_path / "far" / "deep").mkdir(parents=True)
+    (tmp_path / "near").symlink_to("far/deep")
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+
+    code, _, _ = evener("init", tmp_path / "near" / "p", "--data", tmp_path / "t.csv")
+
+    assert code == 0
+    source = load_project(tmp_path / "near" / "p").data.source
+    assert source == "../../../t.csv"
+    assert (tmp_path / "near" / "p" / source).read_text() == "a,b\n1,2\n"
+
+
+def test_a_table_that_is_a_link_keeps_its_name(evener: Evener, tmp_path: Path) -> None:
+    (tmp_path / "today").write_text("a,b\n1,2\n")
+    (tmp_path / "t.csv").symlink_to("today")
+
+    code, _, _ = evener("init", tmp_path / "p", "--data", tmp_path / "t.csv")
+
+    assert code == 0
+    assert load_project(tmp_path / "p").data.source == "../t.csv"
+
+
+def test_a_path_in_a_message_goes_straight(evener: Evener, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+
+    _, _, err = evener("init", tmp_path / "p", "--data", tmp_path / "a" / ".." / "none.csv")
+
+    assert f"cannot read {tmp_path / 'none.csv'}: No such file" in err
+
+
+@pytest.mark.parametrize(
+    ("folder", "message"),
+    [
+        ("new\nline", r"the folder 'new\nline' has a control character in its name"),
+        ("a\x1b[1m/p", r"the folder 'a\x1b[1m/p' has a control character in its name"),
+        ("real.json", "real.json is a file; name a folder"),
+        ("", "invalid value for 'FOLDER': the name is empty: name a file or folder"),
+    ],
+)
+def test_a_folder_that_can_be_none_is_refused_before_anything_is_written(
+    folder: str, message: str, evener: Evener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("real.json").write_text("{}")
+
+    code, out, err = evener("init", folder)
+
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert [path.name for path in tmp_path.iterdir()] == ["real.json"]
+
+
+def test_a_link_in_place_of_the_project_file_is_not_written_through(
+    evener: Evener, tmp_path: Path
+) -> None:
+    (tmp_path / "evener.toml").symlink_to("elsewhere")
+
+    code, _, err = evener("init", tmp_path)
+
+    assert code == 2
+    assert "is already there and is not overwritten" in err
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_name_that_is_not_utf_8_is_shown_with_escapes(evener: Evener, tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"new\xffbin")
+
+    code, out, err = evener("init", folder)
+
+    assert (code, out) == (0, "")
+    assert r"new\udcffbin" in err
+    assert load_project(folder).data == DataSection(source="digits")
+
+
+def test_a_table_whose_name_evener_toml_cannot_hold_is_refused(
+    evener: Evener, tmp_path: Path
+) -> None:
+    table = tmp_path / os.fsdecode(b"t\xff.csv")
+    table.write_text("a,b\n1,2\n")
+
+    code, _, err = evener("init", tmp_path / "p", "--data", table)
+
+    assert code == 2
+    assert r"the name '../t\udcff.csv' is not UTF-8, as evener.toml must be" in err
     assert not (tmp_path / "p").exists()
 
 
@@ -129,7 +241,7 @@ def test_nothing_is_overwritten(evener: Evener, tmp_path: Path) -> None:
     ("content", "target", "message"),
     [
         (b"", None, "has 0 columns in its first line"),
-        (b"only\n1\n", None, "has 1 columns in its first line"),
+        (b"only\n1\n", None, "has 1 column in its first line"),
         (b"\xff\xfe\x00", None, "is not a CSV table in UTF-8"),
         (
             b"width,species\n",

@@ -4,16 +4,18 @@ import json
 import os
 import shlex
 import tomllib
+import unicodedata
 from pathlib import Path
 from typing import Final
 
 import click
 
-from evener.cli import output
+from evener.cli import options, output
 from evener.cli.verb import Verb
 from evener.errors import InputError, InvalidFileError
 
 DIGITS: Final = "digits"
+_ARRAY: Final = "label"  # of an NPZ file, where no other is named
 TEMPLATE: Final = """\
 # A project of Evener: evener build reads this file from the folder that it is given.
 # docs/requirements.md explains every requirement. Keys that are commented out show their defaults.
@@ -63,15 +65,20 @@ size = "<= 2 MB ?\""""
     ),
     what_next="Read and change FOLDER/evener.toml, then: evener build FOLDER.",
 )
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", callback=options.through(options.read_path))
 @click.option(
     "--data",
     default=DIGITS,
     show_default=True,
-    metavar="digits|FILE.csv",
-    help="The dataset: built in, or a table whose first line names its columns.",
+    metavar="digits|FILE",
+    callback=options.through(options.read_name),
+    help="The dataset: built in, a .csv or .tsv table whose first line names its columns, or an "
+    ".npz file of arrays.",
 )
-@click.option("--target", help="The column to predict.  [default: the last one]")
+@click.option(
+    "--target",
+    help="The column or array to predict.  [default: the last column; the array 'label']",
+)
 def command(*, folder: Path, data: str, target: str | None) -> None:
     """Begin a project in a folder.
 
@@ -81,8 +88,9 @@ def command(*, folder: Path, data: str, target: str | None) -> None:
     from evener.artifacts import files
     from evener.artifacts.project import FILE_NAME, parse_project
 
+    _check_folder(folder)
     path = folder / FILE_NAME
-    if path.exists():
+    if os.path.lexists(path):
         raise InvalidFileError(
             f"{path} is already there and is not overwritten; choose another folder",
             path=str(path),
@@ -92,8 +100,8 @@ def command(*, folder: Path, data: str, target: str | None) -> None:
             raise InputError(f"--target {target}: the digits have the one target 'label'")
         source, column, requirements = DIGITS, "label", FOR_DIGITS
     else:
-        column = _target(Path(data), target)
-        source = os.path.relpath(data, folder)
+        column = _target(_tidy(Path(data)), target)
+        source = _seen_from(folder, Path(data))
         requirements = FOR_TABLE
     text = TEMPLATE.format(
         source=json.dumps(source, ensure_ascii=False),  # so written, TOML reads the same text
@@ -105,15 +113,48 @@ def command(*, folder: Path, data: str, target: str | None) -> None:
     output.note(f"wrote {path}; next: evener build {shlex.quote(str(folder))}")
 
 
+def _check_folder(folder: Path) -> None:
+    # Checked before anything is made: a line break in a name breaks every message that holds it.
+    if any(unicodedata.category(character) == "Cc" for character in str(folder)):
+        raise InputError(f"the folder {str(folder)!r} has a control character in its name; drop it")
+    if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112 - never raises
+        raise InvalidFileError(f"{folder} is a file; name a folder", path=str(folder))
+
+
+def _tidy(path: Path) -> Path:
+    """Return a path without ".." in it; the file may itself be a link, and keeps its name."""
+    return _direct(path) if ".." in path.parts else path
+
+
+def _direct(file: Path) -> Path:
+    return Path(os.path.realpath(file.parent), file.name)
+
+
+def _seen_from(folder: Path, file: Path) -> str:
+    """Write where a file is, relative to a folder; links on the way to either are followed."""
+    source = os.path.relpath(_direct(file), os.path.realpath(folder))
+    try:
+        source.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidFileError(
+            f"the name {source!r} is not UTF-8, as evener.toml must be; rename the file",
+            path=str(file),
+        ) from error
+    return source
+
+
 def _target(table: Path, target: str | None) -> str:
-    """Return the column to predict; the table's last one where none is named."""
+    """Return what to predict: by default the last column of a table, or the array "label"."""
     from evener.data.csv_file import read_header
     from evener.data.table import missing_target
 
+    if table.suffix.lower() == ".npz":
+        from evener.data.npz_file import read_npz
+
+        return read_npz(table, target or _ARRAY).target_name
     if table.suffix.lower() not in (".csv", ".tsv"):
         raise InputError(
-            f"--data {table} is neither 'digits' nor a .csv or .tsv file; for an NPZ file, begin "
-            "with the digits and change data.source"
+            f"--data {table} is neither 'digits' nor a .csv, .tsv or .npz file; name one of them"
         )
     columns = read_header(table)
     if target is None:
