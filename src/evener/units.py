@@ -97,6 +97,16 @@ def show(value: float | None, dimension: Dimension, *, digits: int = 3) -> str:
     return f"{number} {unit}".strip()
 
 
+def count(number: int, noun: str) -> str:
+    """Write how many there are of something, in the plural where they are not one.
+
+    Example:
+        >>> count(1, "stage"), count(9000, "frame"), count(0, "block")
+        ('1 stage', '9,000 frames', '0 blocks')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def _examples(dimension: Dimension) -> str:
     if dimension == "number":
         return "'0.97' or '97 %'"

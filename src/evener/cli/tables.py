@@ -19,7 +19,7 @@ from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.artifacts.trace import Trace
-from evener.units import show
+from evener.units import count, show
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Group:
@@ -85,7 +85,7 @@ def _(profile: Profile) -> RenderableType:
                 *(show(time_s, "time") for time_s in times),
             )
         )
-    blocks = _count(len(profile.blocks), "block")
+    blocks = count(len(profile.blocks), "block")
     timed = sum(not one.interpolated for one in profile.segments)
     return Group(
         table(
@@ -96,7 +96,7 @@ def _(profile: Profile) -> RenderableType:
             ),
             rows,
         ),
-        f"{timed} segment times measured, {len(profile.segments) - timed} interpolated; "
+        f"{count(timed, 'segment time')} measured, {len(profile.segments) - timed} interpolated; "
         f"a hand-off takes {show(profile.hand_off.fixed_s, 'time')}",
     )
 
@@ -120,12 +120,13 @@ def _(plan: Plan) -> RenderableType:
     return Group(
         table(
             f"{plan.what} of {plan.network} for {plan.objective} ({plan.method}); {plan.space} "
-            f"space: {plan.configurations:,} plans over {_count(plan.cut_points, 'cut point')}",
+            f"space: {count(plan.configurations, 'plan')} over "
+            f"{count(plan.cut_points, 'cut point')}",
             (">stage", ">blocks", "processor", "cores", "runtime", ">per frame", ">busy"),
             rows,
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{bound}, latency "
-        f"{show(plan.latency_s, 'time')} with {_count(plan.credits, 'frame')} in flight",
+        f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
         _measured(plan.measured),
     )
 
@@ -148,7 +149,7 @@ def _(trace: Trace) -> RenderableType:
     ]
     return Group(
         table(
-            f"{trace.frames} frames in {show(trace.elapsed_s, 'time')}",
+            f"{count(trace.frames, 'frame')} in {show(trace.elapsed_s, 'time')}",
             (">stage", "processor", "cores", ">frames", ">per frame", ">planned", ">busy"),
             rows,
         ),
@@ -182,7 +183,8 @@ def _(comparison: Comparison) -> RenderableType:
     ]
     return Group(
         table(
-            f"frames by the wall clock, median of {comparison.rounds} rounds and their quartiles",
+            f"frames by the wall clock, median of {count(comparison.rounds, 'round')} and their "
+            "quartiles",
             ("network", "kind", "stages", ">rate", ">quartiles", ">p50", ">p99"),
             rows,
         ),
@@ -195,7 +197,7 @@ def _(comparison: Comparison) -> RenderableType:
 def _(dataset: DatasetFacts) -> RenderableType:
     split = ", ".join(f"{rows} {name}" for name, rows in dataset.rows.items())
     return (
-        f"dataset {dataset.name}: {dataset.features} features, rows: {split}; classes: "
+        f"dataset {dataset.name}: {count(dataset.features, 'feature')}, rows: {split}; classes: "
         f"{', '.join(dataset.classes)}"
     )
 
@@ -229,8 +231,11 @@ def _(card: Card) -> RenderableType:
     rows += [(one.name, one.size_bytes, one.test) for one in card.baselines]
     split = ", ".join(f"{rows} {name}" for name, rows in card.rows.items())
     return Group(
-        _qualities(f"network of {card.weights:,} weights, trained in {card.epochs} epochs", rows),
-        f"{card.features} features; rows: {split}; classes: {', '.join(card.classes)}; "
+        _qualities(
+            f"network of {count(card.weights, 'weight')}, trained in {count(card.epochs, 'epoch')}",
+            rows,
+        ),
+        f"{count(card.features, 'feature')}; rows: {split}; classes: {', '.join(card.classes)}; "
         f"seed {card.seed}",
         f"the ONNX file differs from the trained network by at most {card.export_error:.1e}",
     )
@@ -251,7 +256,7 @@ def _(scored: Scored) -> RenderableType:
 def _(front: Front) -> RenderableType:
     marks = dict.fromkeys(front.front, "front") | {front.chosen: "chosen"}
     return _candidates(
-        f"{_count(len(front.scored), 'architecture')}; none is both better and cheaper than those "
+        f"{count(len(front.scored), 'architecture')}; none is both better and cheaper than those "
         "of the front",
         front.scored,
         marks,
@@ -304,10 +309,6 @@ def _blocks(first: int, last: int) -> str:
     return f"{first}-{last}" if last > first else str(first)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
 
@@ -317,8 +318,8 @@ def _measured(tried: Measured | None) -> str:
         return "measured: not yet, this is a prediction"
     return (
         f"measured: {show(tried.rate_hz, 'rate')} ({show(tried.rate_low_hz, 'rate')} - "
-        f"{show(tried.rate_high_hz, 'rate')}; {_count(tried.rounds, 'round')}, "
-        f"{_count(tried.rivals, 'rival')}), latency {show(tried.latency_p50_s, 'time')} (median), "
+        f"{show(tried.rate_high_hz, 'rate')}; {count(tried.rounds, 'round')}, "
+        f"{count(tried.rivals, 'rival')}), latency {show(tried.latency_p50_s, 'time')} (median), "
         f"{show(tried.latency_p99_s, 'time')} (p99)"
     )
 

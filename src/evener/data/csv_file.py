@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from evener.data.table import Table, missing_target
 from evener.errors import InvalidDataError, InvalidFileError
+from evener.units import count
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -77,8 +78,8 @@ def read_header(path: Path) -> list[str]:
         _check_header(header, path)
     if len(header) < 2:
         raise InvalidDataError(
-            f"{path} has {len(header)} columns in its first line; a table needs two at least, one "
-            "of them to predict"
+            f"{path} has {count(len(header), 'column')} in its first line; a table needs two at "
+            "least, one of them to predict"
         )
     return header
 
@@ -124,8 +125,8 @@ def _read_rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
 
 def _ragged(path: Path, line: int, got: int, expected: int) -> InvalidDataError:
     return InvalidDataError(
-        f"{path} line {line} has {got} values, the header has {expected}; give every row one "
-        "value per column (quote values that hold the delimiter)"
+        f"{path} line {line} has {count(got, 'value')}, the header has {expected}; give every row "
+        "one value per column (quote values that hold the delimiter)"
     )
 
 

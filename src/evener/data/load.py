@@ -14,6 +14,7 @@ from evener.data.npz_file import read_npz
 from evener.data.split import split_rows
 from evener.data.table import Table, missing_target
 from evener.errors import InvalidDataError
+from evener.units import count
 
 KNOWN_SOURCES: Final = "'digits', a .csv or .tsv file, or an .npz file"
 
@@ -81,6 +82,7 @@ def _check_finite(table: Table) -> None:
         raise InvalidDataError(
             f"{table.where}: column '{name}' is {table.features[rows[0], column]} as float32 in "
             f"{len(rows)} of {len(wrong)} rows, first in {table.row_name(int(rows[0]))}; "
-            f"{int(wrong.sum())} values in all are not finite. Fill them in or remove these rows.",
+            f"not finite in all: {count(int(wrong.sum()), 'value')}. Fill them in or remove these "
+            "rows.",
             column=name,
         )
