@@ -73,7 +73,7 @@ def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]
                     processor=processor.name,
                     cores=taken,
                     parts=(part,),
-                    time_s=float(problem.times_s_CBE[place]),
+                    time_s=problem.lane_s(*place, step.receiver),
                 )
             )
     return Stage(
@@ -95,7 +95,7 @@ def _energy_j(problem: Problem, chain: Chain) -> float | None:
             energy_j = problem.fastest[place].energy_j
             if energy_j is None:
                 return None
-            lanes_hz = count / float(problem.times_s_CBE[place])
+            lanes_hz = count / problem.lane_s(*place, step.receiver)
             rate_hz += lanes_hz
             power_w += lanes_hz * energy_j
         total_j += power_w / rate_hz
