@@ -7,7 +7,7 @@ import msgspec
 from evener.artifacts.processors import Machine
 from evener.artifacts.tensor import Tensor
 
-Granularity = Literal["paper", "strict"]
+Granularity = Literal["paper", "strict", "table"]  # "table": the parts that a board was timed in
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

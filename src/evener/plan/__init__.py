@@ -1,5 +1,6 @@
 """Decide which blocks run where: pure, no clock, no device; reads a profile, makes a plan."""
 
+from evener.plan.board import board_profile as board_profile
 from evener.plan.count import paper_configurations as paper_configurations
 from evener.plan.decide import candidates as candidates
 from evener.plan.decide import make_baseline as make_baseline
