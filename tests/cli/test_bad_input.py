@@ -219,3 +219,35 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
     assert (code, out) == (1, "")
     assert err.count("evener plan: ") == 1
     assert "no plan keeps a latency of 0.001 µs: the shortest is" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("alexnet", "--board", "vim4"), "no board 'vim4'; there are khadas-vim3, rk3399pro"),
+        (("alexnet", "--board", "none.toml"), "cannot read none.toml"),
+        (("vgg19", "--board", "rk3399pro"), "the board rk3399pro has no times of 'vgg19'"),
+        (("alexnet", "--board", "khadas-vim3", "--transfers"), "has no times of transfers"),
+        (("alexnet", "--transfers"), "give --board with --transfers"),
+        (("alexnet", "--board", "rk3399pro", "--profile", "p.json"), "give --board, or "),
+        (("alexnet", "--board", "rk3399pro", "--granularity", "strict"), "give --board, or "),
+        (("alexnet", "--board", "rk3399pro", "--processors", "X"), "it knows B, G, L"),
+    ],
+)
+def test_a_board_that_cannot_be_planned_for_is_refused(
+    evener: Evener, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = evener("plan", *arguments)
+
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_plan_for_a_board_cannot_be_run(evener: Evener, unchanged: Callable[[], None]) -> None:
+    evener("plan", "alexnet", "--board", "khadas-vim3", "-o", "p.json")
+    unchanged()
+
+    code, _, err = evener("run", "alexnet", "--plan", "p.json", "--frames", "2")
+
+    assert code == 2
+    assert "a plan made with --board predicts what the board would reach" in err

@@ -143,6 +143,30 @@ def test_a_profile_is_written_with_what_it_was_made_from(
     assert load(path, Profile).made_from == kept_profile.made_from
 
 
+def test_a_plan_for_a_board_needs_no_measuring_and_has_the_promised_keys(evener: Evener) -> None:
+    code, out, err = evener(
+        *("plan", "alexnet", "--board", "rk3399pro", "--transfers", "--space", "paper", "--json")
+    )
+
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert GOLDEN["plan"].keys() <= found.keys()
+    assert (found["cut_points"], found["configurations"]) == (7, 126)
+    assert {stage["runtime"] for stage in found["stages"]} == {"armcl"}
+    assert [stage["processor"] for stage in found["stages"]] == ["G", "L", "B"]
+
+
+def test_the_plans_on_a_board_are_counted_even_where_none_fits(evener: Evener) -> None:
+    code, out, _ = evener(
+        *("plan", "mobilenet", "--board", "khadas-vim3", "--space", "paper"),
+        *("--processors", "B,G", "--json"),
+    )
+
+    found = json.loads(out)
+    assert code == 1
+    assert (found["cut_points"], found["configurations"], found["stages"]) == (13, 468, [])
+
+
 def test_the_space_of_the_paper_is_counted_even_where_no_plan_fits(evener: Evener) -> None:
     code, out, err = evener(
         "plan", "squeezenet", "--space", "paper", "--processors", "cpu0", "--json"

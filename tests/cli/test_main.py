@@ -96,7 +96,7 @@ def test_ctrl_c_says_that_the_next_start_goes_on(
     [
         (("plam", "x"), "evener: no such command 'plam'; see evener -h"),
         (("plan",), "evener plan: missing argument 'NET'; see evener plan -h"),
-        (("plan", "x", "--board", "y"), "evener plan: no such option '--board'"),
+        (("plan", "x", "--bord", "y"), "evener plan: no such option '--bord'"),
         (("plan", "x", "--method", "guess"), "'guess' is not one of 'dp', 'exhaustive'"),
         (("plan", "x", "--stages", "0"), "invalid value for '--stages': 0 is not in the range"),
         (("plan", "x", "--max-latency", "20"), "'20' has no unit, and is no time: write '20 ms'"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         "evener plan squeezenet",
         "evener plan resnet50 --stages 2 -o resnet50.plan.json",
         'evener plan model.onnx --objective latency --max-latency "40 ms" --json',
+        "evener plan alexnet --board khadas-vim3",
     ),
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
     "evener bench NET.",
@@ -60,6 +61,17 @@ if TYPE_CHECKING:
 )
 @options.stages_option
 @options.profile_option
+@click.option(
+    "--board",
+    metavar="FILE|NAME",
+    help="Predict for a board at the highest clock: khadas-vim3, rk3399pro or a file of yours. NET "
+    "is then the name of a network in its table.",
+)
+@click.option(
+    "--transfers",
+    is_flag=True,
+    help="On the board, let a stage pay for moving its frames to the next one's processor.",
+)
 @options.processors_option
 @options.runtimes_option
 @options.shape_option
@@ -83,11 +95,10 @@ def command(
 
     NET is cut into stages, and each gets cores of its own, so that none waits for another.
     NET is an ONNX file or the name of a built-in network. A network that was never profiled on
-    this machine is measured first.
+    this machine is measured first. With --board nothing is measured, and NET needs no file.
     """
     from evener import workflow
     from evener.artifacts import files
-    from evener.artifacts.profile import Profile
 
     try:
         with output.progress() as report:
@@ -95,7 +106,10 @@ def command(
     except InfeasibleError:
         if as_json and choices["space"] == "paper":
             counted = workflow.count_plans(
-                net, granularity=choices["granularity"], shapes=dict(shapes)
+                net,
+                granularity=choices["granularity"],
+                shapes=dict(shapes),
+                board=choices["board"],
             )
             output.print_json(no_plan_for_programs(*counted))
         raise
@@ -107,19 +121,24 @@ def command(
         return
     from evener.cli.tables import lay_out
 
-    file = choices["profile"]
-    profile = (
-        workflow.profile_network(
-            net,
-            granularity=choices["granularity"],
-            processors=choices["processors"],
-            runtimes=choices["runtimes"],
-            shapes=dict(shapes),
-        )
-        if file is None
-        else files.load(file, Profile)
-    )
-    output.print_for_people(lay_out(plan), *_gain(plan, profile.value, choices["processors"]))
+    profile = _profile(net, shapes=dict(shapes), **choices)
+    output.print_for_people(lay_out(plan), *_gain(plan, profile, choices["processors"]))
+
+
+def _profile(net: str, *, board: str | None, profile: Path | None, **choices: Any) -> "Profile":  # noqa: ANN401 - as for the command
+    """Return the times that a plan was made from."""
+    from evener import workflow
+    from evener.artifacts import files
+    from evener.artifacts.board import load_board
+    from evener.artifacts.profile import Profile
+    from evener.plan.board import board_profile
+
+    if board is not None:
+        return board_profile(load_board(board), net, transfers=choices["transfers"])
+    if profile is not None:
+        return files.load(profile, Profile).value
+    asked = ("granularity", "processors", "runtimes", "shapes")
+    return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
 
 
 def no_plan_for_programs(cut_points: int, configurations: int) -> dict[str, Any]:
