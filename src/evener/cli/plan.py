@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     help="On the board, let a stage pay for moving its frames to the next one's processor.",
 )
 @options.processors_option
-@options.runtimes_option
+@options.runtimes_option()
 @options.shape_option
 @click.option(
     "-o",
@@ -114,7 +114,7 @@ def command(
             output.print_json(no_plan_for_programs(*counted))
         raise
     if target is not None:
-        files.save(target, plan, made_from={"network": plan.network_sha256})
+        files.save(target, plan, made_from={"network": plan.network_sha256}, took_s=plan.elapsed_s)
         output.note(f"wrote {target}")
     if as_json:
         output.print_json(plan_for_programs(plan))
