@@ -95,14 +95,33 @@ def save(
     Raises:
         InvalidFileError: the file cannot be written; nothing is left behind.
     """
+    kept = in_memory(value, made_from=made_from or {}, took_s=took_s)
+    hashed = _hashed(value, kept.made_from, msgspec.to_builtins(value))
+    body = msgspec.json.encode(hashed | {"sha256": kept.sha256, "made": kept.made}, order="sorted")
+    write_whole(path, msgspec.json.format(body, indent=1) + b"\n")
+    return kept.sha256
+
+
+def in_memory(
+    value: ArtifactT, *, made_from: Mapping[str, str], took_s: float = 0.0
+) -> Kept[ArtifactT]:
+    """Return an artifact as `load` would, had it been written.
+
+    Args:
+        value: the artifact.
+        made_from: sha256 of each input, by name.
+        took_s: how long making it took, in seconds.
+    """
     from evener import __version__
 
-    hashed = _hashed(value, made_from or {}, msgspec.to_builtins(value))
-    sha256 = digest(hashed)
-    made = Made(at=datetime.now(UTC).isoformat(timespec="seconds"), took_s=took_s, by=__version__)
-    body = msgspec.json.encode(hashed | {"sha256": sha256, "made": made}, order="sorted")
-    write_whole(path, msgspec.json.format(body, indent=1) + b"\n")
-    return sha256
+    return Kept(
+        value=value,
+        sha256=digest(_hashed(value, made_from, msgspec.to_builtins(value))),
+        made_from=dict(made_from),
+        made=Made(
+            at=datetime.now(UTC).isoformat(timespec="seconds"), took_s=took_s, by=__version__
+        ),
+    )
 
 
 def load(path: Path, of: type[ArtifactT]) -> Kept[ArtifactT]:

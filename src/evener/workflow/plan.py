@@ -9,10 +9,10 @@ from typing import Final, Literal
 import msgspec
 
 from evener.artifacts.board import load_board
-from evener.artifacts.files import Kept, digest, load, save
+from evener.artifacts.files import Kept
 from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Granularity, Profile, SegmentTime
-from evener.errors import InfeasibleError, InputError, InvalidFileError
+from evener.errors import InfeasibleError, InputError
 from evener.network.blocks import cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
@@ -21,11 +21,12 @@ from evener.plan.count import paper_configurations
 from evener.plan.decide import candidates, make_plan
 from evener.plan.problem import PAPER_STAGES
 from evener.profile.refine import estimated_segments
+from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
 from evener.workflow.opened import Opened, Progress, Shapes, open_network
 from evener.workflow.profile import (
-    cache_folder,
     load_profile,
+    only_runtimes,
     profile_opened,
     refine_profile,
 )
@@ -119,6 +120,11 @@ def plan_network(
         return decide(board_profile(load_board(board), net, transfers=transfers), wish, processors)
     if transfers:
         raise InputError("only a board has times of transfers: give --board with --transfers")
+    if profile is not None:
+        # The file may be of another machine: its processors and runtimes count, not those here.
+        opened = open_network(net, granularity=granularity, shapes=shapes)
+        known = only_runtimes(load_profile(profile, opened).value, runtimes)
+        return decide(known, wish, processors)
     opened = open_network(
         net,
         granularity=granularity,
@@ -126,9 +132,6 @@ def plan_network(
         processors=processors,
         runtimes=runtimes,
     )
-    if profile is not None:
-        kept = load_profile(profile, opened)
-        return decide(kept.value, wish, processors)
     if space == "paper":
         check_paper(opened)
     return plan_opened(opened, wish, fresh=fresh, progress=progress)[0]
@@ -223,10 +226,10 @@ def plan_live(
 
     The winner is kept in the user's cache and returned again, unless `fresh`.
     """
-    path = _kept_at(profile, wish)
-    kept = None if fresh else _read_kept(path)
+    inputs = {"profile": profile.sha256, "wish": wish, "code": code_version("plan", "run")}
+    kept = None if fresh else recall(Plan, profile.value.network, inputs)
     if kept is not None:
-        return kept
+        return kept.value
     chosen, *rivals = _best(profile.value, wish)
     if rivals:
         if progress is not None:
@@ -240,8 +243,8 @@ def plan_live(
         chosen = msgspec.structs.replace(
             chosen, what="plan", method=wish.method, elapsed_s=elapsed_s
         )
-    save(path, chosen, made_from={"profile": profile.sha256})
-    return chosen
+    made_from = {"profile": profile.sha256}
+    return keep(chosen, profile.value.network, inputs, made_from=made_from).value
 
 
 def decide(profile: Profile, wish: Wish, processors: Sequence[str] | None = None) -> Plan:
@@ -279,15 +282,3 @@ def interpolated(profile: Profile, plans: Sequence[Plan]) -> tuple[SegmentTime, 
     """List the times that some plans rest on and that nobody has measured, each once."""
     found = (one for plan in plans for one in estimated_segments(profile, plan))
     return tuple(dict.fromkeys(found))
-
-
-def _read_kept(path: Path) -> Plan | None:
-    try:
-        return load(path, Plan).value
-    except InvalidFileError:
-        return None  # none yet, or of another version: it is decided again
-
-
-def _kept_at(profile: Kept[Profile], wish: Wish) -> Path:
-    key = digest({"profile": profile.sha256, "wish": wish, "code": code_version("plan", "run")})
-    return cache_folder() / "plans" / f"{profile.value.network}-{key[:16]}.json"
