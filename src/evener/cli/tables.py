@@ -238,8 +238,7 @@ def _(card: Card) -> RenderableType:
 
 @lay_out.register
 def _(page: Page) -> RenderableType:
-    state = "is there as it was made" if page.whole else "is missing or was changed since"
-    return f"page {page.path}, which {state}"
+    return f"page {page.path} of the project, sha256 {page.sha256[:12]}"
 
 
 @lay_out.register
