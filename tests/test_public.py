@@ -19,7 +19,18 @@ PUBLIC = [
     "profile_network",
     "run_network",
 ]
-HEAVY = {"torch", "onnxruntime", "onnx", "onnx_ir", "openvino", "numpy", "rich", "sklearn", "click"}
+HEAVY = {
+    "torch",
+    "onnxruntime",
+    "onnx",
+    "onnx_ir",
+    "openvino",
+    "numpy",
+    "rich",
+    "sklearn",
+    "scipy",
+    "click",
+}
 
 
 def test_the_public_names_are_the_agreed_ones() -> None:

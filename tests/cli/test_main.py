@@ -17,7 +17,7 @@ from evener.errors import (
 )
 
 Evener = Callable[..., tuple[int, str, str]]
-HEAVY = {"torch", "onnxruntime", "onnx", "onnx_ir", "openvino", "numpy", "rich", "sklearn"}
+HEAVY = {"torch", "onnxruntime", "onnx", "onnx_ir", "openvino", "numpy", "rich", "sklearn", "scipy"}
 
 
 def raising(error: BaseException) -> Callable[..., object]:

@@ -116,7 +116,11 @@ def _(plan: Plan) -> RenderableType:
         for index, stage in enumerate(plan.stages)
         for first, lane in zip((True, *[False] * len(stage.lanes)), stage.lanes, strict=False)
     ]
-    bound = "" if plan.bound_rate_hz is None else f" (bound: {show(plan.bound_rate_hz, 'rate')})"
+    bound = (
+        ""
+        if plan.gap is None
+        else f" (bound of any plan: {show(plan.bound_rate_hz, 'rate')}, gap {plan.gap:.1%})"
+    )
     return Group(
         table(
             f"{plan.what} of {plan.network} for {plan.objective} ({plan.method}); {plan.space} "

@@ -15,6 +15,7 @@ def make_record(
     what: PlanKind,
     method: str,
     objective: Objective = "throughput",
+    bound_rate_hz: float,
 ) -> Plan:
     """Fill the plan artifact from a chain.
 
@@ -27,6 +28,7 @@ def make_record(
         what: "plan", or the baseline that it is.
         method: how it was found.
         objective: what it is best at.
+        bound_rate_hz: that of the problem, see `evener.plan.bound`.
     """
     free = [list(processor.cores) for processor in problem.processors]
     stages = tuple(_stage(profile, problem, step, free) for step in chain.steps)
@@ -44,6 +46,7 @@ def make_record(
         rate_hz=rate_hz,
         latency_s=chain.credits / rate_hz,
         energy_j=_energy_j(problem, chain),
+        bound_rate_hz=bound_rate_hz,
         cut_points=cut_points,
         configurations=(
             paper_configurations(cut_points) if problem.paper else full_configurations(problem)
