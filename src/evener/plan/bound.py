@@ -108,6 +108,7 @@ def _best_prices(shares_PBE: Floats) -> Floats | None:
         A_eq=leaves_and_enters.tocsr(),
         b_eq=flow,
         method="highs",
+        options={"presolve": False},  # it takes longer than it saves
     )
     if not solved.success:
         return None
