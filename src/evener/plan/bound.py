@@ -112,5 +112,6 @@ def _best_prices(shares_PBE: Floats) -> Floats | None:
     )
     if not solved.success:
         return None
-    prices = np.maximum(-np.asarray(solved.ineqlin.marginals, np.float64), 0.0)
-    return prices / prices.sum()
+    prices: Floats = np.maximum(-np.asarray(solved.ineqlin.marginals, np.float64), 0.0)
+    prices /= prices.sum()
+    return prices
