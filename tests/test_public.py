@@ -13,11 +13,14 @@ PUBLIC = [
     "InputError",
     "bench_networks",
     "build_project",
+    "explain_network",
     "find_processors",
     "load_network",
+    "plan_by_hand",
     "plan_network",
     "profile_network",
     "run_network",
+    "split_network",
 ]
 HEAVY = {
     "torch",

@@ -18,6 +18,8 @@ from evener.artifacts.plan import Lane, Measured, Plan
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
+from evener.artifacts.split import Split
+from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.units import show
 
@@ -119,7 +121,7 @@ def _(plan: Plan) -> RenderableType:
     bound = (
         ""
         if plan.gap is None
-        else f" (bound of any plan: {show(plan.bound_rate_hz, 'rate')}, gap {plan.gap:.1%})"
+        else f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}, gap {plan.gap:.1%})"
     )
     return Group(
         table(
@@ -131,6 +133,24 @@ def _(plan: Plan) -> RenderableType:
         f"predicted: {show(plan.rate_hz, 'rate')}{bound}, latency "
         f"{show(plan.latency_s, 'time')} with {_count(plan.credits, 'frame')} in flight",
         _measured(plan.measured),
+    )
+
+
+@lay_out.register
+def _(split: Split) -> RenderableType:
+    rows = [
+        (
+            part.file,
+            _blocks(part.first_block, part.last_block),
+            _tensors(part.inputs),
+            _tensors(part.outputs),
+        )
+        for part in split.parts
+    ]
+    return table(
+        f"{split.network} in {_count(len(split.parts), 'part')}",
+        ("file", ">blocks", "reads", "hands on"),
+        rows,
     )
 
 
@@ -302,6 +322,10 @@ def runtimes(lane: Lane) -> str:
 
 def _median(one: SegmentTime | None) -> float | None:
     return None if one is None else one.median_s
+
+
+def _tensors(tensors: Iterable[Tensor]) -> str:
+    return ", ".join(f"{tensor.name} ({show(tensor.size_bytes, 'size')})" for tensor in tensors)
 
 
 def _blocks(first: int, last: int) -> str:
