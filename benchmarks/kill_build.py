@@ -31,6 +31,7 @@ MEASURED = ("profile.json", "plan.json", "comparison.json", "trace.json")
 
 
 def build(project: Path) -> subprocess.Popen[bytes]:
+    """Start a build in a process group of its own, so that all of it can be killed."""
     return subprocess.Popen(
         [sys.executable, "-m", "evener", "build", str(project), "--json"],
         stdout=subprocess.PIPE,
@@ -40,6 +41,7 @@ def build(project: Path) -> subprocess.Popen[bytes]:
 
 
 def copy(project: Path, place: Path) -> Path:
+    """Copy a project without what a build left in it."""
     shutil.copytree(project, place, ignore=shutil.ignore_patterns(".evener", "report.html"))
     return place
 

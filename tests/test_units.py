@@ -33,6 +33,7 @@ def test_units_become_si(text: str, dimension: units.Dimension, value: float) ->
         ("20", "time", "has no unit"),
         ("20 MB", "time", "has the unit 'MB', and is no time"),
         ("nan s", "time", "is not a time"),
+        ("1e999 s", "time", "'1e999 s' is too large to hold: write '20 ms'"),
     ],
 )
 def test_a_wrong_quantity_says_what_to_write(
@@ -40,6 +41,22 @@ def test_a_wrong_quantity_says_what_to_write(
 ) -> None:
     with pytest.raises(InputError, match=message):
         units.parse(text, dimension)
+
+
+@pytest.mark.parametrize(
+    ("value", "dimension", "shown"),
+    [
+        (0.9996, "time", "1 s"),
+        (999.7, "rate", "1000 /s"),
+        (999_800.0, "size", "1 MB"),
+        (12_345.6, "rate", "12346 /s"),
+        (-0.9996, "time", "-1 s"),
+    ],
+)
+def test_what_rounds_up_to_the_next_unit_is_shown_in_it(
+    value: float, dimension: units.Dimension, shown: str
+) -> None:
+    assert units.show(value, dimension) == shown
 
 
 @given(st.floats(min_value=1e-6, max_value=1e6))

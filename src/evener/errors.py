@@ -6,9 +6,9 @@
     │   ├── InvalidNetworkError  a network cannot be planned or run as it is
     │   ├── InvalidDataError     a dataset cannot be learned from as it is
     │   ├── InvalidProjectError  `evener.toml` has an unknown key or a wrong value
+    │   ├── DivergedError        the loss of a training stopped being a number
     │   └── MissingExtraError    an optional package is needed; says what to install
     ├── InfeasibleError          the input is valid but a limit cannot be met; exit code 1
-    ├── DivergedError            the loss of a training stopped being a number
     ├── StageFailedError         a stage of a running pipeline raised
     ├── RuntimeFailedError       a runtime refused a network or failed to run it
     └── ChannelError             a hand-off between stages ended
@@ -85,6 +85,18 @@ class InvalidProjectError(InputError):
         self.key = key
 
 
+class DivergedError(InputError):
+    """The loss of a training stopped being a number: the project asks for too high a learning rate.
+
+    Attributes:
+        epoch: the pass in which it happened, from 1.
+    """
+
+    def __init__(self, message: str, *, epoch: int) -> None:
+        super().__init__(message)
+        self.epoch = epoch
+
+
 class MissingExtraError(InputError):
     """An optional package is needed.
 
@@ -113,20 +125,6 @@ class InfeasibleError(EvenerError):
         super().__init__(message)
         self.needed = needed
         self.available = available
-
-
-class DivergedError(EvenerError):
-    """The loss of a training stopped being a number; the remedy is in the project file.
-
-    Attributes:
-        epoch: the pass in which it happened, from 1.
-    """
-
-    exit_code: ClassVar[int] = 2
-
-    def __init__(self, message: str, *, epoch: int) -> None:
-        super().__init__(message)
-        self.epoch = epoch
 
 
 class StageFailedError(EvenerError):

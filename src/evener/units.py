@@ -1,15 +1,17 @@
 """Read and write quantities such as "20 ms", "2 MB" or "200 /s"; inside, everything is SI.
 
-Times are seconds, sizes bytes, rates per second, energies joules; a bare number has no unit.
+Times are seconds, sizes bytes, rates per second, energies joules; a bare number has no
+unit, and a count only a size such as "2.4 k".
 A quantity that a person meets passes through `parse` or `show`, and nowhere else.
 """
 
 import re
+from math import isfinite
 from typing import Final, Literal
 
 from evener.errors import InputError
 
-Dimension = Literal["time", "size", "rate", "energy", "number"]
+Dimension = Literal["time", "size", "rate", "energy", "number", "count"]
 
 SCALES: Final[dict[str, dict[str, float]]] = {
     "time": {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
@@ -25,6 +27,7 @@ SCALES: Final[dict[str, dict[str, float]]] = {
     "rate": {"/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600},
     "energy": {"uJ": 1e-6, "µJ": 1e-6, "mJ": 1e-3, "J": 1.0, "kJ": 1e3, "Wh": 3600.0, "kWh": 3.6e6},
     "number": {"": 1.0, "%": 0.01},
+    "count": {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9},
 }
 _SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "time": ("µs", "ms", "s"),
@@ -32,6 +35,7 @@ _SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "rate": ("/s",),
     "energy": ("µJ", "mJ", "J", "kJ"),
     "number": ("",),
+    "count": ("", "k", "M", "G"),
 }
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S*)\s*")
 
@@ -44,7 +48,8 @@ def parse(text: str, dimension: Dimension) -> float:
         dimension: what it must be.
 
     Raises:
-        InputError: no number, or a unit that does not belong to the dimension.
+        InputError: no number, one too large to hold, or a unit that does not belong to the
+            dimension.
 
     Example:
         >>> parse("20 ms", "time"), parse("2MB", "size"), parse("97 %", "number")
@@ -59,25 +64,37 @@ def parse(text: str, dimension: Dimension) -> float:
         raise InputError(
             f"'{text.strip()}' {given}, and is no {dimension}: write {_examples(dimension)}"
         )
-    return float(number) * SCALES[dimension][unit]
+    value = float(number) * SCALES[dimension][unit]
+    if not isfinite(value):
+        raise InputError(f"'{text.strip()}' is too large to hold: write {_examples(dimension)}")
+    return value
 
 
-def show(value: float | None, dimension: Dimension) -> str:
-    """Write a quantity for a person, with three significant digits.
+def show(value: float | None, dimension: Dimension, *, digits: int = 3) -> str:
+    """Write a quantity for a person.
+
+    Args:
+        value: in SI units; None is written "-".
+        dimension: what it is.
+        digits: how many count; those before the point are all written.
 
     Example:
         >>> show(0.0213, "time"), show(2.5e6, "size"), show(81.24, "rate"), show(None, "time")
         ('21.3 ms', '2.5 MB', '81.2 /s', '-')
+        >>> show(2368, "count")
+        '2.37 k'
     """
     if value is None:
         return "-"
+    rounded = float(f"{value:.{digits}g}")  # 999.7 ms is 1 s
     unit = _SHOWN[dimension][0]
     for candidate in _SHOWN[dimension]:
-        if abs(value) >= SCALES[dimension][candidate]:
+        if abs(rounded) >= SCALES[dimension][candidate]:
             unit = candidate
     scaled = value / SCALES[dimension][unit]
-    digits = f"{scaled:.0f}" if abs(scaled) >= 1000 else f"{scaled:.3g}"
-    return f"{digits} {unit}".strip()
+    whole = abs(scaled) >= 10**digits - 0.5
+    number = f"{scaled:.0f}" if whole else f"{scaled:.{digits}g}"
+    return f"{number} {unit}".strip()
 
 
 def _examples(dimension: Dimension) -> str:

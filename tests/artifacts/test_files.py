@@ -7,6 +7,7 @@ import pytest
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import load, peek, save, sweep, write_whole
+from evener.artifacts.requirements import Verdict, Verdicts
 from evener.artifacts.trace import Trace
 from evener.errors import InvalidFileError
 
@@ -20,6 +21,13 @@ def test_an_artifact_is_read_back_as_it_was(tmp_path: Path) -> None:
 
     assert kept.value == NETWORK
     assert (kept.sha256, kept.made_from, kept.made.took_s) == (sha256, {"data": "ab"}, 2.5)
+
+
+def test_whole_numbers_in_fields_of_floats_are_read_back(tmp_path: Path) -> None:
+    verdict = Verdict(name="size", relation="<=", limit=2, hard=True, value=1, holds=True)
+    save(tmp_path / "a.json", Verdicts(verdicts=(verdict,)))
+
+    assert load(tmp_path / "a.json", Verdicts).value.verdicts == (verdict,)
 
 
 def test_the_hash_knows_no_dates_and_no_durations(tmp_path: Path) -> None:
@@ -48,10 +56,12 @@ def test_a_changed_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "plan"}, "holds a plan, but a architecture is wanted"),
+        ({"kind": "plan"}, "is of the kind plan, but architecture is wanted"),
         ({"schema": 9}, "has schema 9 of architecture, this version reads 1"),
         ({"content": {"hiden": []}}, "unknown field `hiden`"),
         ({"content": {"hidden": "wide"}}, "Expected `array`"),
+        ({"kind": None}, "is of the kind none, but architecture is wanted"),
+        ({"content": {"trees": "3"}}, "Expected `int`, got `str`"),
         ({"made": None}, "no architecture this version can read"),
     ],
 )
@@ -68,7 +78,12 @@ def test_a_file_of_another_shape_says_what_is_wrong(
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "is not JSON"), (b"\xff\xfe", "is not JSON"), (b"[1]", "holds no JSON object")],
+    [
+        (b"", "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
+        (b"\xff\xfe", "is not JSON"),
+        (b"[1]", "holds no JSON object"),
+    ],
 )
 def test_what_is_no_artifact_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "a.json"

@@ -36,6 +36,10 @@ def test_a_limit_is_read_in_si_units(
         ("latency_p99", "<= 20", "has no unit"),
         ("latency_p99", "<= 20 MB", "has the unit 'MB', and is no time"),
         ("throughput", ">= fast", "is not a rate"),
+        ("throughput", "<= 3 /s", "a worse throughput: more is better, so write '>= 3 /s'"),
+        ("latency_p99", ">= 20 ms ?", "a worse latency_p99: less is better, so write '<= 20 ms'"),
+        ("accuracy", ">= 97", "can never hold, since it is a share of 1: write '>= 0.97'"),
+        ("f1", ">= 1e999", "is too large to hold"),
     ],
 )
 def test_a_wrong_limit_says_what_to_write(name: str, text: str, message: str) -> None:
@@ -56,6 +60,24 @@ def test_what_was_not_measured_does_not_hold() -> None:
     verdict = judge((parse_requirement("accuracy", ">= 0"),), {"accuracy": None})[0]
 
     assert (verdict.value, verdict.holds) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "shown"),
+    [
+        (">= 0.97", 0.9696, "0.9696"),
+        (">= 0.97", 0.969_999_6, "0.9699996"),
+        (">= 0.97", 0.97, "0.97"),
+        (">= 0.97", 0.9, "0.9"),
+        (">= 0.97", None, "-"),
+    ],
+)
+def test_a_value_that_misses_its_limit_does_not_look_like_it(
+    limit: str, value: float | None, shown: str
+) -> None:
+    assert (
+        judge((parse_requirement("accuracy", limit),), {"accuracy": value})[0].value_shown == shown
+    )
 
 
 def test_only_hard_requirements_decide() -> None:

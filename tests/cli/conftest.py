@@ -324,6 +324,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             ran=("data", "search"),
             kept=("train",),
             holds=VERDICTS.holds,
+            card=CARD,
         ),
     }
 

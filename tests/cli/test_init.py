@@ -77,6 +77,43 @@ def test_any_column_may_be_the_target_whatever_its_name(evener: Evener, tmp_path
     assert load_project(tmp_path / "p").data.target == 'say "hi" \\ {x}'
 
 
+@pytest.mark.parametrize("header", ["a;b;kind", "a\tb\tkind", " a , b , kind ", "a,b,kind"])
+def test_the_head_of_a_table_is_read_as_the_build_reads_it(
+    header: str, evener: Evener, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text(f"{header}\n")
+
+    code, _, _ = evener("init", tmp_path / "p", "--data", tmp_path / "t.csv")
+
+    assert code == 0
+    assert load_project(tmp_path / "p").data.target == "kind"
+
+
+def test_any_language_may_name_a_column_or_a_file(evener: Evener, tmp_path: Path) -> None:
+    (tmp_path / "größe 🌷.csv").write_text("a,sorte 🌹\n1,2\n")
+
+    code, _, _ = evener("init", tmp_path / "p", "--data", tmp_path / "größe 🌷.csv")
+
+    assert code == 0
+    assert load_project(tmp_path / "p").data == DataSection(
+        source="../größe 🌷.csv", target="sorte 🌹"
+    )
+
+
+def test_a_file_that_is_no_table_is_refused(evener: Evener, tmp_path: Path) -> None:
+    code, _, err = evener("init", tmp_path / "p", "--data", "rows.npz")
+
+    assert code == 2
+    assert "--data rows.npz is neither 'digits' nor a .csv or .tsv file" in err
+    assert not (tmp_path / "p").exists()
+
+
+def test_the_next_command_can_be_copied(evener: Evener, tmp_path: Path) -> None:
+    _, _, err = evener("init", tmp_path / "my digits")
+
+    assert err.endswith(f"next: evener build '{tmp_path / 'my digits'}'\n")
+
+
 def test_nothing_is_overwritten(evener: Evener, tmp_path: Path) -> None:
     path = tmp_path / "evener.toml"
     path.write_text("mine")
@@ -91,11 +128,15 @@ def test_nothing_is_overwritten(evener: Evener, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "target", "message"),
     [
-        (b"", None, "has 0 columns in its head line"),
-        (b"only\n1\n", None, "has 1 columns in its head line"),
-        (b"\xff\xfe\x00", None, "is no CSV file in UTF-8"),
-        (b"width,species\n", "specie", "has no column 'specie'; did you mean 'species'?"),
-        (b"width,species\n", "zzz", "has no column 'zzz'; it has: width, species"),
+        (b"", None, "has 0 columns in its first line"),
+        (b"only\n1\n", None, "has 1 columns in its first line"),
+        (b"\xff\xfe\x00", None, "is not a CSV table in UTF-8"),
+        (
+            b"width,species\n",
+            "specie",
+            "has no column 'specie' to predict; did you mean 'species'?",
+        ),
+        (b"width,species\n", "zzz", "has no column 'zzz' to predict; columns: width, species"),
     ],
 )
 def test_a_table_that_cannot_be_learned_from_leaves_nothing_behind(

@@ -145,6 +145,7 @@ def test_a_plan_is_written_as_the_artifact_that_it_is(
 
     assert (code, err) == (0, f"wrote {path}\n")
     assert load(path, Plan).value == plan
+    assert load(path, Plan).made.took_s == plan.elapsed_s
 
 
 @pytest.mark.usefixtures("workflow_calls")

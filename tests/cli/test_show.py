@@ -6,11 +6,13 @@ import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import evener.artifacts
-from evener.artifacts.files import Artifact, save
+from evener.artifacts.files import Artifact, Kept, save
 from evener.artifacts.plan import Plan
+from evener.artifacts.profile import Profile
 from evener.cli.tables import lay_out
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -48,6 +50,15 @@ def test_every_kind_is_explained_with_its_origin(
         assert f"{one.kind} {sha256[:12]}, made 20" in out
         assert "in 2.5 s from network abababababab" in out
         assert len(out.splitlines()) > 1
+
+
+def test_a_block_of_few_operations_is_not_shown_as_one_of_none(
+    evener: Evener, tmp_path: Path, kept_profile: Kept[Profile]
+) -> None:
+    block = msgspec.structs.replace(kept_profile.value.blocks[0], macs=2_368)
+    save(tmp_path / "p.json", msgspec.structs.replace(kept_profile.value, blocks=(block,)))
+
+    assert "2.37 k" in evener("show", tmp_path / "p.json")[1]
 
 
 def test_json_is_the_file_itself(

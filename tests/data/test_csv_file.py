@@ -86,7 +86,7 @@ def test_a_target_that_is_not_there_is_answered_with_the_nearest_column(tmp_path
 def test_of_many_columns_the_first_are_listed(tmp_path: Path) -> None:
     header = ",".join(f"c{index}" for index in range(25))
 
-    with pytest.raises(InvalidDataError, match=r"c18, c19 and 5 more. Set data.target"):
+    with pytest.raises(InvalidDataError, match=r"c18, c19 and 5 more. Choose one of them"):
         read_csv(written(tmp_path, f"{header}\n{header}\n"), "zzz")
 
 

@@ -68,8 +68,15 @@ def test_the_hash_follows_content_and_split_only(tmp_path: Path) -> None:
     assert changed != first
 
 
+def test_the_digits_have_one_target(tmp_path: Path) -> None:
+    with pytest.raises(InvalidDataError, match=r"digits has no target 'lable' .*mean 'label'"):
+        load_dataset(DataSection(source="digits", target="lable"), tmp_path)
+
+
 def test_an_unknown_source_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InvalidDataError, match=r"'digts' is no known source; known: 'digits', a "):
+    with pytest.raises(
+        InvalidDataError, match=r"'digts' is no known source; set it to one of 'digits', a "
+    ):
         load_dataset(DataSection(source="digts"), tmp_path)
 
 

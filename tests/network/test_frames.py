@@ -132,6 +132,17 @@ def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
             load_frames(path, INPUTS)
 
 
+def test_an_encrypted_file_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path, image=np.ones((1, 3, 4), np.float32))
+    content = bytearray(path.read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(header) + flags] |= 1
+    path.write_bytes(content)
+
+    with pytest.raises(InvalidFileError, match=r"no npz file of plain arrays .*encrypted"):
+        load_frames(path, INPUTS)
+
+
 def test_pickled_objects_are_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, image=np.array([{"a": 1}], dtype=object))
 

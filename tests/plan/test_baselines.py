@@ -68,12 +68,31 @@ def test_copies_take_more_cores_each_where_that_is_quicker(profile_of: ProfileOf
     ]
 
 
-def test_copies_are_one_per_processor_where_there_are_several(big_little: Profile) -> None:
+def test_copies_fill_every_processor_where_there_are_several(big_little: Profile) -> None:
     plan = make_baseline(big_little, "copies")
 
-    assert lanes(big_little, "copies") == [("cpu0", (0, 1)), ("cpu1", (2,))]
-    assert plan.rate_hz == pytest.approx(1 / 2.0 + 1 / 8.0)
-    assert plan.credits == 4 + 1
+    assert lanes(big_little, "copies") == [
+        ("cpu0", (0,)),
+        ("cpu0", (1,)),
+        ("cpu1", (2,)),
+        ("cpu1", (3,)),
+    ]
+    assert plan.rate_hz == pytest.approx(2 / 3.0 + 2 / 8.0)
+    assert plan.credits == 3 + 3 + 1 + 1
+
+
+def test_copies_are_one_per_processor_where_its_cores_are_quicker_together(
+    profile_of: ProfileOf,
+) -> None:
+    times = {
+        ("cpu0", 1): lambda *_: 3.0,
+        ("cpu0", 2): lambda *_: 1.0,
+        ("cpu1", 1): lambda *_: 8.0,
+        ("cpu1", 2): lambda *_: 2.0,
+    }
+    profile = profile_of(3, {"cpu0": 2, "cpu1": 2}, times)
+
+    assert lanes(profile, "copies") == [("cpu0", (0, 1)), ("cpu1", (2, 3))]
 
 
 def test_a_processor_that_cannot_run_the_network_gets_no_copy(profile_of: ProfileOf) -> None:

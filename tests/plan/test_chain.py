@@ -56,6 +56,28 @@ def profile_from(
     )
 
 
+@settings(deadline=None, max_examples=30)
+@given(instance=instances())
+def test_the_quickest_chain_of_each_number_of_stages_is_the_last_of_its_front(
+    profile_of: ProfileOf, instance: Instance
+) -> None:
+    problem = make_problem(profile_from(profile_of, instance))
+    fronts = {
+        stages: _front_or_refusal(exhaustive.front, problem, stages)
+        for stages in range(1, problem.most_stages + 1)
+    }
+
+    found = {len(each.steps): each.period_s for each in chain.quickest_by_stages(problem)}
+
+    assert found == pytest.approx(
+        {
+            stages: chains[-1].period_s
+            for stages, chains in fronts.items()
+            if not isinstance(chains, str)
+        }
+    )
+
+
 @settings(deadline=None, max_examples=60)
 @given(instance=instances(), stages=st.one_of(st.none(), st.integers(1, 3)))
 def test_for_no_number_of_credits_is_another_plan_better(

@@ -34,11 +34,19 @@ class ScriptedSession:
 
 
 def test_runs_that_warm_up_do_not_count() -> None:
-    session = ScriptedSession(chain([9.0, 5.0], repeat(1.0)))
+    session = ScriptedSession(chain([0.04, 0.02], repeat(0.01)))
 
     timing = time_session(session, clock=session.clock)
 
-    assert (timing.low_s, timing.median_s, timing.high_s) == (1.0, 1.0, 1.0)
+    assert timing.high_s == pytest.approx(0.01)
+    assert timing.repeats == 15
+
+
+def test_a_long_run_warms_up_alone() -> None:
+    session = ScriptedSession(chain([0.06], repeat(0.05)))
+
+    assert time_session(session, clock=session.clock).high_s == pytest.approx(0.05)
+    assert len(session.written) == 1 + 3
 
 
 def test_quartiles_stand_beside_the_median() -> None:
@@ -49,8 +57,14 @@ def test_quartiles_stand_beside_the_median() -> None:
     assert (timing.low_s, timing.median_s, timing.high_s) == (2.0, 3.0, 4.0)
 
 
-@pytest.mark.parametrize(("run_s", "repeats"), [(1.0, 5), (0.015625, 10), (0.0001, 30)])
-def test_long_runs_are_repeated_five_times_and_short_ones_up_to_thirty(
+def test_long_runs_that_do_not_agree_are_repeated_five_times() -> None:
+    session = ScriptedSession(chain([1.0], [1.0, 1.0, 1.1], repeat(1.0)))
+
+    assert time_session(session, clock=session.clock).repeats == 5
+
+
+@pytest.mark.parametrize(("run_s", "repeats"), [(1.0, 3), (0.015625, 10), (0.0001, 30)])
+def test_long_runs_are_repeated_three_times_and_short_ones_up_to_thirty(
     run_s: float, repeats: int
 ) -> None:
     session = ScriptedSession(repeat(run_s))

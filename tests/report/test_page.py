@@ -1,12 +1,15 @@
 """The page as a whole."""
 
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 
+import click
 import msgspec
 import pytest
 
 from evener.artifacts.requirements import judge, parse_requirement
+from evener.cli.main import cli
 from evener.errors import InvalidFileError
 from evener.report.content import ReportContent
 from evener.report.page import write_report
@@ -104,7 +107,7 @@ def test_the_sections_come_in_the_order_of_a_readers_questions(
         "largest difference of a probability 2.4e-07",
         "torch 2.13.0, onnxruntime 1.32.0",
         "cpu0: Cortex-A73, 4 cores; cpu1: Cortex-A53, 2 cores",
-        "evener run .evener/network.onnx --frames rows.npz --out answers.npz",
+        "evener run .evener/network.onnx --shape features=1,64 --frames rows.npz --out answers.npz",
     ],
 )
 def test_every_figure_is_there(content: ReportContent, tmp_path: Path, figure: str) -> None:
@@ -119,6 +122,36 @@ def test_sentences_carry_the_figures(content: ReportContent, tmp_path: Path) -> 
     assert "No plan can be faster than 52000 /s by this profile." in text
     assert "linear: accuracy 0.961, 4.46 kB; forest: accuracy 0.972, 2.5 MB." in text
     assert "1,000 frames in 22.1 ms: 45200 /s" in text
+
+
+def test_the_commands_are_command_lines(content: ReportContent, tmp_path: Path) -> None:
+    lines = [one for one in outline(content, tmp_path).text if one.startswith("evener ")]
+
+    assert [line.split()[1] for line in lines] == ["run", "bench", "plan", "build"]
+    for line in lines:
+        _, name, *arguments = shlex.split(line)
+        verb = cli.get_command(click.Context(cli), name)
+        assert verb is not None
+        verb.make_context(name, arguments)
+
+
+@pytest.mark.parametrize(
+    ("method", "says"),
+    [
+        ("dp", "found by dynamic programming for throughput"),
+        ("exhaustive", "found by trying every plan for throughput"),
+        ("baseline", "found by rule, as one of the simple ways, for throughput"),
+        ("luck", "found by luck for throughput"),
+    ],
+)
+def test_how_the_plan_was_found_is_said_in_words(
+    method: str, says: str, content: ReportContent, tmp_path: Path
+) -> None:
+    plan = msgspec.structs.replace(content.plan, method=method)
+
+    found = outline(msgspec.structs.replace(content, plan=plan), tmp_path)
+
+    assert f"2 stages, {says}: predicted" in " ".join(found.text)
 
 
 def test_missed_requirements_are_named_first(content: ReportContent, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Accuracy against cost."""
 
 import msgspec
+import pytest
 
 from evener.artifacts.front import Front
 from evener.report.content import ReportContent
@@ -33,6 +34,40 @@ def test_the_chosen_one_is_marked_and_named_and_the_front_is_joined(
     assert "mlp 96-96 gelu" in [one.text for one in chart.iter("text")]
     (front,) = chart.iter("polyline")
     assert len(front.get("points", "").split()) == 4
+
+
+@pytest.mark.parametrize("validation", [0.93, 0.9803, 0.975, 0.9805, 0.988, 0.9855])
+@pytest.mark.parametrize("chosen", range(5))
+def test_the_name_of_the_chosen_one_covers_no_line_and_no_point(
+    validation: float, chosen: int, content: ReportContent
+) -> None:
+    scored = content.front.scored
+    front = msgspec.structs.replace(content.front, chosen=scored[chosen].architecture.id)
+    baseline = msgspec.structs.replace(content.card.baselines[0], validation=validation)
+
+    chart = accuracy_against_cost(front, [baseline])
+
+    assert chart is not None
+    names = {one.text: float(one.get("y", "")) for one in chart.iter("text")}
+    y = names[str(scored[chosen].architecture)]
+    heights = [
+        float(one.get("cy", "")) for one in chart.iter("circle") if one.get("class") != "chosen"
+    ]
+    heights += [
+        float(one.get("y1", "")) for one in chart.iter("line") if one.get("class") == "baseline"
+    ]
+    assert not [height for height in heights if y - 12 < height < y + 3]
+    assert 12 < y < 236  # inside the axes
+
+
+def test_names_of_baselines_stand_right_of_every_point(content: ReportContent) -> None:
+    chart = accuracy_against_cost(content.front, content.card.baselines)
+
+    assert chart is not None
+    rightmost = max(float(one.get("cx", "")) for one in chart.iter("circle"))
+    names = [one for one in chart.iter("text") if (one.text or "").startswith(("linear", "forest"))]
+    assert len(names) == 2
+    assert all(float(one.get("x", "")) > rightmost for one in names)
 
 
 def test_baselines_are_lines_and_their_names_do_not_overlap(content: ReportContent) -> None:

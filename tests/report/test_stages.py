@@ -41,6 +41,24 @@ def test_it_says_where_each_lane_runs_and_how_long(content: ReportContent) -> No
     assert "stage 2, block 5, on cpu1 · cores 0, 1 · onnxruntime, 20 µs" in (chart[1].text or "")
 
 
+def test_a_lane_of_many_cores_and_two_runtimes_is_told_whole(content: ReportContent) -> None:
+    stage = content.plan.stages[1]
+    parts = tuple(
+        msgspec.structs.replace(stage.lanes[0].parts[0], runtime=runtime)
+        for runtime in ("onnxruntime", "openvino")
+    )
+    lane = msgspec.structs.replace(stage.lanes[0], cores=(0, 1, 2, 3, 4, 5), parts=parts)
+    plan = msgspec.structs.replace(
+        content.plan, stages=(msgspec.structs.replace(stage, lanes=(lane,)),)
+    )
+
+    chart = stages(plan, content.trace)
+
+    texts = [one.text for one in chart.iter("text")]
+    assert "cpu1 · cores 0, 1, 2, 3, 4, 5 · onnxruntime + openvino" in texts
+    assert not [text for text in texts if (text or "").endswith("…")]
+
+
 def test_a_lane_that_was_not_measured_shows_its_prediction_only(content: ReportContent) -> None:
     trace = msgspec.structs.replace(content.trace, stages=())
 

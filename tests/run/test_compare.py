@@ -15,8 +15,8 @@ from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, vector
 FRAMES = [(np.full(SHAPE, value, np.float32),) for value in range(3)]
 
 
-def opened(script: ScriptedRuntime) -> Pipeline:
-    plan = plans.chain((1, [()]), runtime="scripted")
+def opened(script: ScriptedRuntime, lanes: int = 1) -> Pipeline:
+    plan = plans.chain((1, [()] * lanes), runtime="scripted")
     return Pipeline(plan, lambda *_: b"x>y", inputs=[vector("x")], runtimes={"scripted": script})
 
 
@@ -79,6 +79,21 @@ def test_a_round_may_last_a_time_instead() -> None:
         )["a"]
 
     assert kept.frames == 5  # two to begin with, and one for each tick before the fourth
+
+
+def test_a_round_that_lasts_a_time_gives_every_lane_as_many_turns() -> None:
+    ticks = itertools.count()
+    with opened(ScriptedRuntime(), lanes=3) as pipeline:
+        (kept,) = interleave(
+            {"a": pipeline},
+            FRAMES,
+            rounds=1,
+            seconds_per_round=2.0,
+            rng=np.random.default_rng(0),
+            clock=lambda: float(next(ticks)),
+        )["a"]
+
+    assert kept.frames == 9  # twice three to begin with, and three for the tick before the second
 
 
 def test_the_ratio_is_that_of_the_rounds_not_of_the_means() -> None:

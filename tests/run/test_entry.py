@@ -1,6 +1,8 @@
 """Credits, granted and given back."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from evener.errors import ChannelClosedError
 from evener.run.entry import Entry, Frame
 from evener.run.record import Record
+
+PATIENCE_S = 20.0
 
 
 def source(count: int) -> Iterator[Frame]:
@@ -77,6 +81,30 @@ def test_a_wait_for_a_credit_ends_when_the_credit_came_back(
     assert list(record.granted) == [0.0, 4.0]
 
 
+def test_what_lies_between_two_runs_is_no_wait_for_a_credit() -> None:
+    ticks, asked = Ticks(), threading.Event()
+
+    def clock() -> float:
+        if threading.current_thread() is not threading.main_thread():
+            asked.set()
+        return ticks()
+
+    entry = Entry(1)
+    entry.begin(source(2), Record(clock))
+    entry.get()
+    second = Record(clock)
+    with ThreadPoolExecutor(1) as lanes:
+        lane = lanes.submit(entry.get)
+        assert asked.wait(PATIENCE_S)
+        entry.stop()
+        entry.release(0, ticks())
+        ticks.now_s = 9.0
+        entry.begin(source(1), second)
+        lane.result(PATIENCE_S)
+
+    assert list(second.waited) == [0.0]
+
+
 def test_the_run_is_over_when_the_last_frame_was_released() -> None:
     entry = Entry(3)
     entry.begin(source(1), Record(Ticks()))
@@ -85,6 +113,26 @@ def test_the_run_is_over_when_the_last_frame_was_released() -> None:
     entry.release(0, 0.0)
 
     entry.wait()
+
+
+def test_closing_just_when_the_run_ends_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = Entry(1)
+    entry.begin(source(0), Record(Ticks()))
+    entry.stop()
+    over = entry._over
+
+    class ClosedOnceAcquired:
+        locked, release = over.locked, over.release
+
+        def acquire(self, timeout: float) -> bool:
+            acquired = over.acquire(timeout=timeout)
+            entry.close()
+            return acquired
+
+    monkeypatch.setattr(entry, "_over", ClosedOnceAcquired())
+
+    with pytest.raises(ChannelClosedError, match="the pipeline is closed"):
+        entry.wait()
 
 
 def test_closing_names_the_reason_and_how_many_frames_were_in_flight() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -99,6 +100,46 @@ def test_every_answer_comes_once_and_in_order_whatever_the_shape(
 def test_an_open_pipeline_runs_again_and_counts_from_zero() -> None:
     with scripted(chain(*TWO_BY_TWO)) as pipeline:
         assert [emitted(pipeline, numbered(3)) for _ in range(5)] == [[(0, 2), (1, 3), (2, 4)]] * 5
+
+
+def test_an_open_pipeline_keeps_no_model_and_makes_each_once() -> None:
+    made: list[bytes] = []
+
+    def segments(first: int, last: int) -> bytes:
+        made.append(texts(2)(first, last))
+        return made[-1]
+
+    runtimes = {"scripted": ScriptedRuntime()}
+    with Pipeline(
+        chain(*TWO_BY_TWO), segments, inputs=[vector("x")], runtimes=runtimes
+    ) as open_one:
+        emitted(open_one, numbered(3))
+        kept = [sys.getrefcount(model) for model in made]
+
+    assert kept == [sys.getrefcount(model) for model in made]
+    assert made == [b"x>h1", b"h1>y"]
+
+
+def test_nothing_is_emitted_once_it_was_closed() -> None:
+    computing, closed = threading.Event(), threading.Event()
+    seen: list[int] = []
+
+    def script(_: str, __: float) -> None:
+        computing.set()
+        assert closed.wait(PATIENCE_S)
+
+    pipeline = scripted(chain((1, [DEVICE])), script)
+    with ThreadPoolExecutor(2) as callers:
+        pipeline.__enter__()
+        running = callers.submit(pipeline.run, numbered(3), lambda number, _: seen.append(number))
+        assert computing.wait(PATIENCE_S)
+        closing = callers.submit(pipeline.close)
+        with pytest.raises(ChannelClosedError):
+            running.result(PATIENCE_S)
+        closed.set()
+        closing.result(PATIENCE_S)
+
+    assert seen == []
 
 
 def test_no_more_frames_are_in_flight_than_there_are_credits() -> None:

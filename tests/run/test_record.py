@@ -14,31 +14,48 @@ def recorded(granted: list[float], emitted: list[float], waited: list[float]) ->
 
 
 def test_latency_leaves_out_the_wait_for_a_credit() -> None:
-    trace = trace_of(recorded([0, 1, 2], [3, 4, 5], [0, 7, 9]), [])
+    trace = trace_of(recorded([0, 1, 2], [3, 4, 5], [0, 7, 9]), [], credits=1)
 
     assert (trace.latency_p50_s, trace.wait_p50_s) == (3, 7)
 
 
 def test_the_rate_leaves_out_how_the_pipeline_fills() -> None:
-    trace = trace_of(recorded([0] * 5, [100, 101, 102, 103, 104], [0] * 5), [])
+    trace = trace_of(recorded([0] * 5, [100, 101, 102, 103, 104], [0] * 5), [], credits=1)
 
     assert trace.rate_hz == 1
     assert trace.elapsed_s == 104
 
 
+def test_copies_that_emit_together_have_the_rate_of_all_of_them() -> None:
+    pairs = recorded([0, 0, 4, 4, 8, 8], [4, 4, 8, 8, 12, 12], [0] * 6)
+
+    assert trace_of(pairs, [], credits=2).rate_hz == 2 / 4
+
+
+def test_lanes_of_unequal_speed_have_the_rates_of_all_of_them() -> None:
+    emitted = [1, 3, 3, 3, 4, 6, 6, 6, 7, 9, 9, 9]  # one every second, and one every three
+    uneven = recorded([0] * 12, [float(at) for at in emitted], [0] * 12)
+
+    assert trace_of(uneven, [], credits=4).rate_hz == pytest.approx(1 + 1 / 3)
+
+
+def test_no_more_frames_than_credits_count_over_the_whole_time() -> None:
+    assert trace_of(recorded([0, 0], [4, 4], [0, 0]), [], credits=2).rate_hz == 2 / 4
+
+
 def test_a_single_frame_has_the_rate_of_its_latency() -> None:
-    assert trace_of(recorded([1], [5], [0]), []).rate_hz == 0.25
+    assert trace_of(recorded([1], [5], [0]), [], credits=1).rate_hz == 0.25
 
 
 def test_the_99th_percentile_is_that_of_all_frames() -> None:
-    trace = trace_of(recorded([0] * 101, [float(n) for n in range(101)], [0] * 101), [])
+    trace = trace_of(recorded([0] * 101, [float(n) for n in range(101)], [0] * 101), [], credits=1)
 
     assert trace.latency_p99_s == pytest.approx(99)
 
 
 def test_a_lane_says_how_long_it_took_and_how_busy_it_was() -> None:
     lane = LaneRecord(stage=1, processor="p", cores=(3,), times_s=[1, 2, 6], planned_s=1.5)
-    trace = trace_of(recorded([0], [10], [0]), [lane])
+    trace = trace_of(recorded([0], [10], [0]), [lane], credits=1)
 
     (stage,) = trace.stages
     assert (stage.stage, stage.processor, stage.cores, stage.planned_s) == (1, "p", (3,), 1.5)
@@ -47,6 +64,6 @@ def test_a_lane_says_how_long_it_took_and_how_busy_it_was() -> None:
 
 def test_a_lane_that_no_frame_came_to_was_not_busy() -> None:
     lane = LaneRecord(stage=0, processor="p", cores=(), times_s=[], planned_s=1.0)
-    (stage,) = trace_of(recorded([0], [10], [0]), [lane]).stages
+    (stage,) = trace_of(recorded([0], [10], [0]), [lane], credits=1).stages
 
     assert (stage.frames, stage.median_s, stage.busy) == (0, 0, 0)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evener.artifacts.architecture import Architecture
-from evener.errors import EvenerError
+from evener.errors import EvenerError, InputError
 from evener.search.choose import choose, pareto_front
 from evener.search.evaluate import Score
 
@@ -76,6 +76,17 @@ def test_when_all_failed_the_first_reason_is_named() -> None:
         EvenerError, match=r"none of the 2 architectures .* mlp 1 relu: failed: no luck"
     ):
         choose(architectures, scores, None)
+
+
+def test_what_the_project_asks_for_is_the_users_and_a_failure_is_ours() -> None:
+    architectures, (late, failed) = scored([(1, None), (2, None)])
+    late = Score(id=late.id, status="out_of_budget", message="raise search.budget")
+
+    with pytest.raises(InputError, match=r"mlp 1 relu: out_of_budget: raise search.budget"):
+        choose(architectures[:1], [late], None)
+    with pytest.raises(EvenerError, match=r"none of the 2 .* mlp 2 relu: failed: no luck") as ours:
+        choose(architectures, [late, failed], None)
+    assert ours.value.exit_code == 3
 
 
 def test_nothing_tried_says_so() -> None:

@@ -21,7 +21,12 @@ from evener.errors import InvalidFileError
 
 
 class Artifact(Protocol):
-    """A frozen record that can be written to a file of its own."""
+    """A frozen record that can be written to a file of its own.
+
+    Attributes:
+        kind: what it is, in one word; names its file in a project.
+        schema: number of its form; another number cannot be read.
+    """
 
     kind: ClassVar[str]
     schema: ClassVar[int]
@@ -93,7 +98,7 @@ def save(
     """
     from evener import __version__
 
-    hashed = _hashed(value, dict(made_from or {}))
+    hashed = _hashed(value, made_from or {}, msgspec.to_builtins(value))
     sha256 = digest(hashed)
     made = Made(at=datetime.now(UTC).isoformat(timespec="seconds"), took_s=took_s, by=__version__)
     body = msgspec.json.encode(hashed | {"sha256": sha256, "made": made}, order="sorted")
@@ -114,9 +119,9 @@ def load(path: Path, of: type[ArtifactT]) -> Kept[ArtifactT]:
     """
     raw = _decode(path)
     if raw.get("kind") != of.kind:
-        given = raw.get("kind") or "JSON file of no known kind"
+        given = raw.get("kind") or "none"
         raise InvalidFileError(
-            f"{path} holds a {given}, but a {of.kind} is wanted; give one made by Evener",
+            f"{path} is of the kind {given}, but {of.kind} is wanted; give one made by Evener",
             path=str(path),
         )
     if raw.get("schema") != of.schema:
@@ -126,7 +131,7 @@ def load(path: Path, of: type[ArtifactT]) -> Kept[ArtifactT]:
             path=str(path),
         )
     try:
-        value = msgspec.convert(raw["content"], of, strict=False)
+        value = msgspec.convert(raw["content"], of)
         made = msgspec.convert(raw["made"], Made)
         made_from = msgspec.convert(raw["made_from"], dict[str, str])
     except (KeyError, msgspec.ValidationError) as error:
@@ -134,7 +139,9 @@ def load(path: Path, of: type[ArtifactT]) -> Kept[ArtifactT]:
             f"{path} is no {of.kind} this version can read: {error}; make the file again",
             path=str(path),
         ) from error
-    sha256 = digest(_hashed(value, made_from))
+    # The content as it stands in the file: a whole number in a field of floats is read as a float,
+    # and would not be written as it was.
+    sha256 = digest(_hashed(value, made_from, raw["content"]))
     if sha256 != raw.get("sha256"):
         raise InvalidFileError(
             f"{path} does not match its own sha256: it was changed or damaged after it was made; "
@@ -195,12 +202,12 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _hashed(value: Artifact, made_from: dict[str, str]) -> dict[str, object]:
+def _hashed(value: Artifact, made_from: Mapping[str, str], content: object) -> dict[str, object]:
     return {
         "kind": value.kind,
         "schema": value.schema,
-        "made_from": made_from,
-        "content": msgspec.to_builtins(value),
+        "made_from": dict(made_from),
+        "content": content,
     }
 
 
@@ -211,7 +218,7 @@ def _decode(path: Path) -> dict[str, Any]:
         raise InvalidFileError(
             f"cannot read {path}: {error.strerror or error}; check the path", path=str(path)
         ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidFileError(
             f"{path} is not JSON ({error}); give a file made by Evener", path=str(path)
         ) from error

@@ -111,6 +111,8 @@ _LEAST: Final[dict[str, float]] = {
     "train.epochs": 1,
     "train.batch": 1,
 }
+_SEEDS: Final = ("data", "search", "train")  # sections that draw
+_SEED_LIMIT: Final = 2**32  # what every library that draws accepts
 SectionT = TypeVar("SectionT", bound=msgspec.Struct)
 
 
@@ -217,10 +219,35 @@ def _check_values(project: Project) -> None:
             f"train.learning_rate = {project.train.learning_rate} must be above 0",
             key="train.learning_rate",
         )
+    for section in _SEEDS:
+        seed = getattr(project, section).seed
+        if not 0 <= seed < _SEED_LIMIT:
+            raise InvalidProjectError(
+                f"{section}.seed = {seed} must be at least 0 and below {_SEED_LIMIT}",
+                key=f"{section}.seed",
+            )
+    _check_processors(project.plan.processors)
+    _check_budget(project.search.budget)
+
+
+def _check_processors(named: str | tuple[str, ...]) -> None:
+    if not named or (isinstance(named, str) and named != "all"):
+        raise InvalidProjectError(
+            f'plan.processors = {named or "[]"} is neither "all" nor a list of names: write '
+            f'["{named or "cpu0"}"], with names from: evener processors',
+            key="plan.processors",
+        )
+
+
+def _check_budget(budget: str) -> None:
     try:
-        units.parse(project.search.budget, "time")
+        budget_s = units.parse(budget, "time")
     except InputError as error:
         raise InvalidProjectError(f"search.budget: {error}", key="search.budget") from error
+    if budget_s <= 0:
+        raise InvalidProjectError(
+            f"search.budget = '{budget}' must be above 0, such as '10 min'", key="search.budget"
+        )
 
 
 def _text(key: str, value: object) -> str:

@@ -40,6 +40,7 @@ METRICS: Final[dict[str, Metric]] = {
     "size": Metric(dimension="size", better="<=", means="bytes of the network's file"),
     "training_time": Metric(dimension="time", better="<=", means="time to train the network"),
 }
+_FEWEST_DIGITS, _MOST_DIGITS = 3, 17  # no two floats look alike with 17
 _LIMIT = re.compile(r"\s*(<=|>=)\s*([^?]*?)\s*(\?)?\s*")
 
 
@@ -83,6 +84,25 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     value: float | None
     holds: bool
 
+    @property
+    def value_shown(self) -> str:
+        """The value for people, with digits enough to tell it from a limit that it misses.
+
+        Example:
+            >>> limit = parse_requirement("accuracy", ">= 0.97")
+            >>> judge((limit,), {"accuracy": 0.9696})[0].value_shown
+            '0.9696'
+        """
+        dimension = METRICS[self.name].dimension
+        told_apart = (
+            text
+            for digits in range(_FEWEST_DIGITS, _MOST_DIGITS)
+            if (text := units.show(self.value, dimension, digits=digits))
+            != units.show(self.limit, dimension, digits=digits)
+        )
+        shortest = units.show(self.value, dimension)
+        return shortest if self.holds else next(told_apart, shortest)
+
 
 class Verdicts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The verdicts on a project's requirements, as one artifact.
@@ -110,7 +130,8 @@ def parse_requirement(name: str, text: str) -> Requirement:
         text: `(<=|>=) number unit? ["?"]`; the question mark makes it soft.
 
     Raises:
-        InvalidProjectError: unknown metric, no relation, or a wrong number or unit.
+        InvalidProjectError: unknown metric, no relation or the wrong one, a wrong number or unit,
+            or a share above 1.
 
     Example:
         >>> str(parse_requirement("latency_p99", "<= 20 ms"))
@@ -137,9 +158,21 @@ def parse_requirement(name: str, text: str) -> Requirement:
         limit = units.parse(quantity, METRICS[name].dimension)
     except InputError as error:
         raise InvalidProjectError(f"{key}: {error}", key=key) from error
-    return Requirement(
-        name=name, relation="<=" if relation == "<=" else ">=", limit=limit, hard=soft is None
-    )
+    metric = METRICS[name]
+    if relation != metric.better:
+        wanted = "less" if metric.better == "<=" else "more"
+        raise InvalidProjectError(
+            f"{key} = '{text}' asks for a worse {name}: {wanted} is better, so write "
+            f"'{metric.better} {quantity}'",
+            key=key,
+        )
+    if metric.dimension == "number" and limit > 1:
+        raise InvalidProjectError(
+            f"{key} = '{text}' can never hold, since it is a share of 1: write '>= 0.97' or "
+            "'>= 97 %'",
+            key=key,
+        )
+    return Requirement(name=name, relation=metric.better, limit=limit, hard=soft is None)
 
 
 def judge(

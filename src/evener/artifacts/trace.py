@@ -34,7 +34,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         frames: frames answered.
         dropped: frames not answered.
         elapsed_s: from the first credit to the last emission, in seconds.
-        rate_hz: frames per second: the frames after the first over the time since its emission.
+        rate_hz: frames per second once the pipeline was full: the frames after the first so many
+            as it has credits, over the time since the last of those was emitted.
         latency_p50_s: median from credit to in-order emission.
         latency_p99_s: 99th percentile of the same.
         wait_p50_s: median wait for a credit, which latency leaves out.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 )
 @options.optimisation_option
 @options.processors_option
-@options.runtimes_option
+@options.runtimes_option(options.EQUAL_RUNTIMES)
 @options.shape_option
 @options.json_option
 def command(

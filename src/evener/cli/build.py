@@ -1,5 +1,6 @@
 """`evener build PROJECT`: from a dataset and requirements to a network and its plan."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -11,8 +12,8 @@ from evener.cli.verb import Verb
 @click.command(
     cls=Verb,
     examples=("evener build examples/digits", "evener build examples/digits --json"),
-    what_next="Read the report it names. Use the network: evener run PROJECT/.evener/network.onnx "
-    "--frames 100. Change evener.toml and build again: only what it touches is run again.",
+    what_next="Read the report, and run the network with the command that stands last. Change "
+    "evener.toml and build again: only what it touches is run again.",
 )
 @click.argument("project", type=click.Path(path_type=Path))
 @options.json_option
@@ -46,5 +47,7 @@ def command(*, project: Path, as_json: bool) -> int:
             f"ran: {', '.join(result.ran) or '-'}; kept: {', '.join(result.kept) or '-'}",
             f"network: {result.network}",
             f"report: {result.report}",
+            f"next: evener run {shlex.quote(str(result.network))} "
+            f"--shape features=1,{result.card.features} --frames 100",
         )
     return 0 if result.holds else 1

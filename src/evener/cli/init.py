@@ -1,9 +1,9 @@
 """`evener init FOLDER`: begin a project with a commented evener.toml."""
 
-import csv
 import json
 import os
-from difflib import get_close_matches
+import shlex
+import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -11,12 +11,12 @@ import click
 
 from evener.cli import output
 from evener.cli.verb import Verb
-from evener.errors import InputError, InvalidDataError, InvalidFileError
+from evener.errors import InputError, InvalidFileError
 
 DIGITS: Final = "digits"
 TEMPLATE: Final = """\
-# A project of Evener: evener build {folder} reads this file. docs/requirements.md explains
-# every requirement. Keys that are commented out show their defaults.
+# A project of Evener: evener build reads this file from the folder that it is given.
+# docs/requirements.md explains every requirement. Keys that are commented out show their defaults.
 
 [data]
 source = {source}  # "digits" is built in; else a CSV or NPZ file, relative to this folder
@@ -69,7 +69,7 @@ size = "<= 2 MB ?\""""
     default=DIGITS,
     show_default=True,
     metavar="digits|FILE.csv",
-    help="The dataset: built in, or a table with a head line.",
+    help="The dataset: built in, or a table whose first line names its columns.",
 )
 @click.option("--target", help="The column to predict.  [default: the last one]")
 def command(*, folder: Path, data: str, target: str | None) -> None:
@@ -79,7 +79,7 @@ def command(*, folder: Path, data: str, target: str | None) -> None:
     overwritten.
     """
     from evener.artifacts import files
-    from evener.artifacts.project import FILE_NAME, load_project
+    from evener.artifacts.project import FILE_NAME, parse_project
 
     path = folder / FILE_NAME
     if path.exists():
@@ -96,39 +96,28 @@ def command(*, folder: Path, data: str, target: str | None) -> None:
         source = os.path.relpath(data, folder)
         requirements = FOR_TABLE
     text = TEMPLATE.format(
-        folder=folder,
-        source=json.dumps(source),
-        target=json.dumps(column),
+        source=json.dumps(source, ensure_ascii=False),  # so written, TOML reads the same text
+        target=json.dumps(column, ensure_ascii=False),
         requirements=requirements,
     )
+    parse_project(tomllib.loads(text))
     files.write_whole(path, text.encode())
-    load_project(folder)
-    output.note(f"wrote {path}; next: evener build {folder}")
+    output.note(f"wrote {path}; next: evener build {shlex.quote(str(folder))}")
 
 
 def _target(table: Path, target: str | None) -> str:
-    try:
-        with table.open(encoding="utf-8-sig", newline="") as file:
-            columns = next(csv.reader(file), [])
-    except OSError as error:
-        raise InvalidFileError(
-            f"cannot read {table}: {error.strerror or error}; check the path", path=str(table)
-        ) from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidFileError(
-            f"{table} is no CSV file in UTF-8: {error}", path=str(table)
-        ) from error
-    if len(columns) < 2:
-        raise InvalidDataError(
-            f"{table} has {len(columns)} columns in its head line; a table needs two at least, "
-            "one of them to predict"
+    """Return the column to predict; the table's last one where none is named."""
+    from evener.data.csv_file import read_header
+    from evener.data.table import missing_target
+
+    if table.suffix.lower() not in (".csv", ".tsv"):
+        raise InputError(
+            f"--data {table} is neither 'digits' nor a .csv or .tsv file; for an NPZ file, begin "
+            "with the digits and change data.source"
         )
+    columns = read_header(table)
     if target is None:
         return columns[-1]
     if target not in columns:
-        near = get_close_matches(target, columns, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        raise InvalidDataError(
-            f"{table} has no column '{target}'; {hint}it has: {', '.join(columns)}", column=target
-        )
+        raise missing_target(target, columns, str(table), "column")
     return target

@@ -3,13 +3,16 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from evener import units
 from evener.errors import InputError, InvalidFileError
 
+EQUAL_RUNTIMES: Final = (
+    "all that are installed; at --optimisation extended those that stay equal to the bit"
+)
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
 Places = tuple[tuple[str, int | None], ...]
@@ -189,15 +192,20 @@ def processors_option(command: CommandT) -> CommandT:
     )(command)
 
 
-def runtimes_option(command: CommandT) -> CommandT:
-    """Add --runtimes; the verb gets a tuple of names, or None for all that suit."""
+def runtimes_option(
+    default: str = "all that are installed",
+) -> Callable[[CommandT], CommandT]:
+    """Add --runtimes; the verb gets a tuple of names, or None for those that it uses by itself.
+
+    Args:
+        default: which those are.
+    """
     return click.option(
         "--runtimes",
         metavar="NAMES",
         callback=through(read_names),
-        help="Use only these, such as onnxruntime,openvino.  [default: all that are installed; "
-        "at --optimisation extended those that stay equal to the bit]",
-    )(command)
+        help=f"Use only these, such as onnxruntime,openvino.  [default: {default}]",
+    )
 
 
 def profile_option(command: CommandT) -> CommandT:

@@ -82,7 +82,7 @@ _OF_HAND: Final = frozenset(
 )
 @options.profile_option
 @options.processors_option
-@options.runtimes_option
+@options.runtimes_option()
 @options.shape_option
 @click.option(
     "-o",
@@ -123,7 +123,7 @@ def command(
         else _by_hand(net, cuts or (), on, shapes, choices)
     )
     if target is not None:
-        files.save(target, plan, made_from={"network": plan.network_sha256})
+        files.save(target, plan, made_from={"network": plan.network_sha256}, took_s=plan.elapsed_s)
         output.note(f"wrote {target}")
     if as_json:
         output.print_json(plan_for_programs(plan))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.argument("net")
 @options.granularity_option
 @options.processors_option
-@options.runtimes_option
+@options.runtimes_option()
 @options.shape_option
 @click.option(
     "-o",

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     help="How many frames may be in flight.  [default: as planned]",
 )
 @options.processors_option
-@options.runtimes_option
+@options.runtimes_option(options.EQUAL_RUNTIMES)
 @options.shape_option
 @options.json_option
 def command(

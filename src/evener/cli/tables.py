@@ -81,7 +81,7 @@ def _(profile: Profile) -> RenderableType:
             (
                 str(index),
                 block.name,
-                f"{block.macs / 1e6:.1f} M",
+                show(block.macs, "count"),
                 show(block.weights_bytes, "size"),
                 show(sum(tensor.size_bytes for tensor in block.outputs), "size"),
                 *(show(time_s, "time") for time_s in times),
@@ -233,7 +233,7 @@ def _(verdicts: Verdicts) -> RenderableType:
             (
                 one.name,
                 f"{one.relation} {show(one.limit, METRICS[one.name].dimension)}",
-                show(one.value, METRICS[one.name].dimension),
+                one.value_shown,
                 _verdict(one),
             )
             for one in verdicts.verdicts

@@ -1,15 +1,19 @@
 """Read a CSV table: numbers stay numbers, a column of words becomes one column per word."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evener.data.table import Table, missing_target
 from evener.errors import InvalidDataError, InvalidFileError
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 MOST_CATEGORIES: Final = 64
 _DELIMITERS: Final = ",;\t"
@@ -59,30 +63,56 @@ def read_csv(path: Path, target: str) -> Table:
     )
 
 
-def _read_rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
+def read_header(path: Path) -> list[str]:
+    """Read the names of a table's columns, and none of its rows.
+
+    Args:
+        path: the file, UTF-8.
+
+    Raises:
+        InvalidFileError: missing or not text.
+        InvalidDataError: a column without a name, two of one name, or fewer than two columns.
+    """
+    with _open_table(path) as (header, _):
+        _check_header(header, path)
+    if len(header) < 2:
+        raise InvalidDataError(
+            f"{path} has {len(header)} columns in its first line; a table needs two at least, one "
+            "of them to predict"
+        )
+    return header
+
+
+@contextmanager
+def _open_table(path: Path) -> Iterator[tuple[list[str], "Reader"]]:
+    """Open a table and read its header; what goes wrong in the body too is told of the file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             file.seek(0)
             reader = csv.reader(file, delimiter=max(_DELIMITERS, key=first.count), strict=True)
-            header = [name.strip() for name in next(reader, [])]
-            rows, lines = [], []
-            for row in reader:
-                if row:
-                    if len(row) != len(header):
-                        raise _ragged(path, reader.line_num, len(row), len(header))
-                    rows.append(row)
-                    lines.append(reader.line_num)
+            yield [name.strip() for name in next(reader, [])], reader
     except OSError as error:
         raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; check data.source, which is relative "
-            "to the project",
+            f"cannot read {path}: {error.strerror or error}; check the path (data.source is "
+            "relative to the project)",
             path=str(path),
         ) from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InvalidFileError(
             f"{path} is not a CSV table in UTF-8: {error}; save it as UTF-8 text", path=str(path)
         ) from error
+
+
+def _read_rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
+    rows, lines = [], []
+    with _open_table(path) as (header, reader):
+        for row in reader:
+            if row:
+                if len(row) != len(header):
+                    raise _ragged(path, reader.line_num, len(row), len(header))
+                rows.append(row)
+                lines.append(reader.line_num)
     if not rows:
         raise InvalidFileError(
             f"{path} holds {'a header but no rows' if header else 'nothing'}; it needs a header "

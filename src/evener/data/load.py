@@ -12,7 +12,7 @@ from evener.data.digits import read_digits
 from evener.data.labels import encode_labels
 from evener.data.npz_file import read_npz
 from evener.data.split import split_rows
-from evener.data.table import Table
+from evener.data.table import Table, missing_target
 from evener.errors import InvalidDataError
 
 KNOWN_SOURCES: Final = "'digits', a .csv or .tsv file, or an .npz file"
@@ -57,7 +57,10 @@ def load_dataset(section: DataSection, folder: Path) -> Dataset:
 
 def _read(section: DataSection, folder: Path) -> Table:
     if section.source == "digits":
-        return read_digits()
+        table = read_digits()
+        if section.target != table.target_name:
+            raise missing_target(section.target, [table.target_name], table.where, "target")
+        return table
     path = folder / section.source
     match path.suffix.lower():
         case ".csv" | ".tsv":
@@ -65,7 +68,7 @@ def _read(section: DataSection, folder: Path) -> Table:
         case ".npz":
             return read_npz(path, section.target)
     raise InvalidDataError(
-        f"data.source = '{section.source}' is no known source; known: {KNOWN_SOURCES}"
+        f"data.source = '{section.source}' is no known source; set it to one of {KNOWN_SOURCES}"
     )
 
 

@@ -46,7 +46,6 @@ def missing_target(target: str, names: Iterable[str], where: str, what: str) -> 
     hint = f"did you mean '{lower[near[0]]}'? " if near else ""
     shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     return InvalidDataError(
-        f"{where} has no {what} '{target}' to predict; {hint}{what}s: {shown}. "
-        "Set data.target to one of them.",
+        f"{where} has no {what} '{target}' to predict; {hint}{what}s: {shown}. Choose one of them.",
         column=target,
     )

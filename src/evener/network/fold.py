@@ -42,7 +42,7 @@ def fold_constants(model: ir.Model) -> bool:
     """
     graph = model.graph
     answered = set(graph.outputs)
-    count = 0
+    folded = False
     for node in tuple(graph):
         if node.domain or node.op_type not in FOLDED or len(node.outputs) != 1:
             continue
@@ -63,8 +63,8 @@ def fold_constants(model: ir.Model) -> bool:
         output.replace_all_uses_with(constant)
         graph.remove(node, safe=True)
         graph.register_initializer(constant)
-        count += 1
-    return count > 0
+        folded = True
+    return folded
 
 
 def evaluate(

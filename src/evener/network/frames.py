@@ -127,7 +127,8 @@ def _read(path: Path) -> dict[str, Array]:
             f"cannot read {path}: {error.strerror or error}; give an npz file of frames",
             path=str(path),
         ) from error
-    except (ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
+        # zipfile raises RuntimeError for encrypted members and for unknown compression.
         raise InvalidFileError(
             f"{path} is no npz file of plain arrays ({error}); write it with numpy.savez",
             path=str(path),

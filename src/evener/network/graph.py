@@ -52,7 +52,6 @@ def crossings(graph: ir.Graph) -> tuple[tuple[ir.Value, ...], ...]:
     A lone value is an articulation: every path from input to output passes through it.
     """
     nodes = live_nodes(graph)
-    made = {value: None for node in nodes for value in node.outputs}
     last_read = {value: len(nodes) for value in graph.outputs}
     for index, node in enumerate(nodes):
         for value in reads(node):
@@ -60,7 +59,7 @@ def crossings(graph: ir.Graph) -> tuple[tuple[ir.Value, ...], ...]:
     alive = {value: None for value in graph.inputs if value in last_read}
     after = []
     for index, node in enumerate(nodes):
-        alive |= {value: None for value in node.outputs if value in last_read and value in made}
+        alive |= {value: None for value in node.outputs if value in last_read}
         alive = {value: None for value in alive if last_read[value] > index}
         after.append(tuple(alive))
     return tuple(after)

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import onnx
@@ -95,7 +96,7 @@ def load_network(
     content = read_file(path)
     model = decode(content, str(path))
     beside = load_external_weights(model, path)
-    return _network(model, path.stem, [content, *beside], shapes or {})
+    return _network(model, path.stem, chain([content], beside), shapes or {})
 
 
 def parse_network(

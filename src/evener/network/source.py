@@ -114,8 +114,8 @@ def external_weights(model: ir.Model) -> Iterator[ir.ExternalTensor]:
                 yield value.const_value
 
 
-def load_external_weights(model: ir.Model, path: Path) -> list[bytes]:
-    """Load the weights that stand in files beside the network's, and return their bytes.
+def load_external_weights(model: ir.Model, path: Path) -> Iterator[bytes]:
+    """Load the weights that stand in files beside the network's, and list the bytes of each.
 
     Raises:
         InvalidFileError: one of the files is missing, too short, or outside the folder.
@@ -132,4 +132,4 @@ def load_external_weights(model: ir.Model, path: Path) -> list[bytes]:
                 path=str(tensor.location),
             ) from error
     ir.external_data.load_to_model(model)
-    return [tensor.tobytes() for tensor in outside]
+    return (tensor.tobytes() for tensor in outside)  # one at a time: together they are the network

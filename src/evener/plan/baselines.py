@@ -19,8 +19,8 @@ def baseline(problem: Problem, what: Baseline) -> Chain:
     Args:
         problem: what to plan, of the space "full".
         what: "single", one session on the best core set that is less than the machine; "all_cores",
-            one session on every core of one processor; "copies", one session per core set on a
-            single processor, or else one per processor on its best core set.
+            one session on every core of one processor; "copies", one session per core set, as many
+            as fit on each processor that can run the network, all of the size that is best there.
 
     Raises:
         InfeasibleError: no core set that it asks for can run the whole network.
@@ -69,17 +69,18 @@ def _all_cores(problem: Problem) -> list[Team]:
 
 def _copies(problem: Problem) -> list[Team]:
     lanes = _lanes(problem)
-    if len(problem.processors) == 1:
-        units = problem.processors[0].units
-        every_core = [
-            team
-            for team in problem.teams
-            if team.lanes[0][1] == units // _core_set(problem, team).cores > 1
-        ]
-        return every_core or lanes
-    best: dict[int, Team] = {}  # by processor
-    for team in sorted(lanes, key=lambda team: _whole_s(problem, team)):
-        if _whole_s(problem, team) < inf:
-            best.setdefault(_core_set(problem, team).processor, team)
-    wanted = tuple(sorted(team.lanes[0] for team in best.values()))
-    return [team for team in problem.teams if team.lanes == wanted]
+    able = {_core_set(problem, team).processor for team in lanes if _whole_s(problem, team) < inf}
+    copies = [
+        team
+        for team in problem.teams
+        if sum(count for _, count in team.lanes) > 1
+        and {problem.core_sets[index].processor for index, _ in team.lanes} == able
+        and all(count == _most_lanes(problem, index) for index, count in team.lanes)
+        and _whole_s(problem, team) < inf
+    ]
+    return copies or lanes
+
+
+def _most_lanes(problem: Problem, index: int) -> int:
+    core_set = problem.core_sets[index]
+    return problem.processors[core_set.processor].units // core_set.cores

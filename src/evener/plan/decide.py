@@ -107,8 +107,8 @@ def candidates(
 ) -> tuple[Plan, ...]:
     """Return plans worth measuring live, because a prediction is not a measurement.
 
-    They are the best plans for each number of stages and of credits, and the baselines, which no
-    limit leaves out.
+    They are the best plan for each number of credits, the quickest for each number of stages, and
+    the baselines, which no limit leaves out.
 
     Args:
         profile: measured times of the network on the machine.
@@ -126,13 +126,11 @@ def candidates(
     if best < 1:
         raise InputError(f"{best} candidates asked for: at least 1 is needed")
     problem = make_problem(profile, processors=processors)
-    chains = list(_within(chain.front(problem), max_latency_s))
-    for stages in range(1, problem.most_stages + 1):
-        try:
-            chains += _within(chain.front(problem, stages=stages), max_latency_s)
-        except InfeasibleError:
-            continue  # other numbers of stages have a plan: the front above is not empty
-    chains.sort(key=lambda found: (found.period_s, found.credits))
+    front = _within(chain.front(problem), max_latency_s)
+    by_stages = (
+        found for found in chain.quickest_by_stages(problem) if _keeps(found, max_latency_s)
+    )
+    chains = sorted((*front, *by_stages), key=lambda found: (found.period_s, found.credits))
     wanted: dict[tuple[Step, ...], tuple[Chain, PlanKind]] = {}
     for what in BASELINES:
         try:
@@ -160,9 +158,7 @@ def candidates(
 
 
 def _within(chains: Sequence[Chain], max_latency_s: float | None) -> tuple[Chain, ...]:
-    kept = tuple(
-        found for found in chains if max_latency_s is None or found.latency_s <= max_latency_s
-    )
+    kept = tuple(found for found in chains if _keeps(found, max_latency_s))
     if not kept and max_latency_s is not None:
         shortest = min(chains, key=lambda found: found.latency_s)
         stages = len(shortest.steps)
@@ -174,3 +170,7 @@ def _within(chains: Sequence[Chain], max_latency_s: float | None) -> tuple[Chain
             available=shortest.latency_s,
         )
     return kept
+
+
+def _keeps(found: Chain, max_latency_s: float | None) -> bool:
+    return max_latency_s is None or found.latency_s <= max_latency_s

@@ -1,6 +1,6 @@
 """Time one session alone: the median of as many runs as are worth their time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,10 +13,13 @@ Clock = Callable[[], float]
 Segment = tuple[int, int]
 """First and last block, both included."""
 
-LEAST_RUNS: Final = 5
+LEAST_RUNS: Final = 3
+LEAST_UNEQUAL_RUNS: Final = 5
 MOST_RUNS: Final = 30
 ENOUGH_S: Final = 0.15
+AGREE: Final = 0.02  # runs that differ by no more than this share tell the same time
 WARM_UP_RUNS: Final = 2  # the first run allocates and packs weights, the second fills caches
+ENOUGH_WARM_UP_S: Final = 0.05  # beside a run this long, what the first does once is little
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class Timing:
 def time_session(session: Session, *, clock: Clock) -> Timing:
     """Run a session on a random frame, its outputs written into the same arrays each time.
 
-    At least 5 runs are timed, and up to 30 while they have taken less than 0.15 s together.
+    Up to 30 runs are timed while they have taken less than 0.15 s together. Of longer ones three
+    will do if they agree, and else five.
 
     Args:
         session: opened by the calling thread, which is pinned.
@@ -50,12 +54,26 @@ def time_session(session: Session, *, clock: Clock) -> Timing:
     """
     (inputs,) = random_frames(session.inputs, 1, seed=0)
     outputs = [empty(tensor) for tensor in session.outputs]
-    for _ in range(WARM_UP_RUNS):
-        session.run(inputs, outputs)
-    runs_s: list[float] = []
-    while len(runs_s) < LEAST_RUNS or (len(runs_s) < MOST_RUNS and sum(runs_s) < ENOUGH_S):
+
+    def run_s() -> float:
         start_s = clock()
         session.run(inputs, outputs)
-        runs_s.append(clock() - start_s)
+        return clock() - start_s
+
+    if run_s() < ENOUGH_WARM_UP_S:
+        for _ in range(1, WARM_UP_RUNS):
+            run_s()
+    runs_s: list[float] = []
+    while not _are_enough(runs_s):
+        runs_s.append(run_s())
     low_s, median_s, high_s = np.quantile(runs_s, (0.25, 0.5, 0.75)).tolist()
     return Timing(median_s, low_s, high_s, len(runs_s))
+
+
+def _are_enough(runs_s: Sequence[float]) -> bool:
+    if len(runs_s) < LEAST_RUNS:
+        return False
+    if sum(runs_s) < ENOUGH_S:
+        return len(runs_s) >= MOST_RUNS
+    agree = max(runs_s) <= (1 + AGREE) * min(runs_s)
+    return agree or len(runs_s) >= LEAST_UNEQUAL_RUNS

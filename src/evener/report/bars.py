@@ -9,7 +9,7 @@ from evener.report.markup import tag
 from evener.report.svg import WIDTH, canvas, label, line
 from evener.units import show
 
-_ROW: Final = 44.0
+_ROW: Final = 58.0
 _LEFT, _RIGHT = 4.0, WIDTH - 16
 
 
@@ -35,18 +35,23 @@ def rates(rows: Sequence[Row]) -> Element | None:
     )
 
 
+def kind_of(row: Row) -> str:
+    """Name the kind of a row for people, such as "all cores"."""
+    return row.kind.replace("_", " ")
+
+
 def _bar(row: Row, *, top: float, scale: float) -> list[Element]:
-    name = f"{row.kind.replace('_', ' ')}: {row.name}"
-    middle = top + 31
+    middle = top + 45
     low, high = (_LEFT + rate * scale for rate in (row.rate_low_hz, row.rate_high_hz))
     marks = [
-        label(_LEFT, top + 16, name, style="strong" if row.kind == "plan" else "", room=290),
+        label(_LEFT, top + 16, kind_of(row), style="strong"),
         label(_RIGHT, top + 16, show(row.rate_hz, "rate"), anchor="end", style="strong"),
+        label(_LEFT, top + 31, row.name, style="muted", room=_RIGHT - _LEFT),
         tag(
             "rect",
             tag("title", _describe(row)),
             x=_LEFT,
-            y=top + 23,
+            y=top + 37,
             width=row.rate_hz * scale,
             height=16,
             rx=2,

@@ -9,10 +9,12 @@ from evener.artifacts.card import Baseline
 from evener.artifacts.front import Front, Scored
 from evener.report.markup import tag
 from evener.report.svg import WIDTH, canvas, label, line, powers_of_ten, round_ticks
+from evener.units import show
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, WIDTH - 10, 24.0, 236.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, WIDTH - 96, 24.0, 236.0
 _HEIGHT: Final = 276.0
-_LEAST_GAP: Final = 28.0  # between two lines with a name above each
+_LINE: Final = 14.0  # from one line of text to the next
+_BESIDE: Final = 9.0  # from a point to its name
 
 
 def accuracy_against_cost(front: Front, baselines: Sequence[Baseline]) -> Element | None:
@@ -50,9 +52,11 @@ def _draw(front: Front, scored: Sequence[Scored], baselines: Sequence[Baseline])
         marks.append(label(_LEFT - 6, y(tick) + 4, f"{tick:g}", anchor="end", style="muted"))
     for tick in x_ticks:
         anchor = "end" if tick == x_ticks[-1] else "middle"
-        marks.append(label(x(tick), _BOTTOM + 17, _count(tick), anchor=anchor, style="muted"))
+        marks.append(
+            label(x(tick), _BOTTOM + 17, show(tick, "count"), anchor=anchor, style="muted")
+        )
     axis = "multiply-accumulates per prediction"
-    marks.append(label(_RIGHT, _BOTTOM + 34, axis, anchor="end", style="muted"))
+    marks.append(label(WIDTH - 10, _BOTTOM + 34, axis, anchor="end", style="muted"))
     marks += _baselines(baselines, y)
     by_id = {one.architecture.id: one for one in scored}
     on_front = [by_id[id_] for id_ in front.front if id_ in by_id]
@@ -68,7 +72,8 @@ def _draw(front: Front, scored: Sequence[Scored], baselines: Sequence[Baseline])
         place = {"cx": x(one.score.macs), "cy": y(quality)}
         marks.append(tag("circle", tag("title", name), r=radius, class_=style, **place))
         if chosen:
-            marks.append(_name_chosen(one, place["cx"], place["cy"]))
+            avoid = [y(level) for level in levels]
+            marks.append(_name_chosen(one, place["cx"], place["cy"], avoid))
     return canvas(
         "scatter",
         _HEIGHT,
@@ -79,27 +84,43 @@ def _draw(front: Front, scored: Sequence[Scored], baselines: Sequence[Baseline])
 
 
 def _baselines(baselines: Sequence[Baseline], y: Callable[[float], float]) -> list[Element]:
+    """Return a line for each, its name on the right, where no point is."""
     marks = []
-    last = float("-inf")
+    text_y = float("-inf")
     for one in sorted(baselines, key=lambda one: -one.validation):
         level = y(one.validation)
-        # A name stands above its line, or below where the line before is too near.
-        text_y = level - 4 if level - last >= _LEAST_GAP else level + 13
-        last = level
+        text_y = max(level + 4, text_y + _LINE)
         marks.append(line(_LEFT, level, _RIGHT, level, "baseline"))
         text = f"{one.name} {one.validation:.3g}"
-        marks.append(label(_LEFT + 4, text_y, text, style="muted halo", room=160))
+        marks.append(label(_RIGHT + 4, text_y, text, style="muted", room=WIDTH - _RIGHT - 4))
     return marks
 
 
-def _name_chosen(one: Scored, x: float, y: float) -> Element:
-    to_the_left = x > (_LEFT + _RIGHT) / 2
-    above = y > _TOP + 30
+def _name_chosen(one: Scored, x: float, y: float, avoid: Sequence[float]) -> Element:
+    """Name a point above on its left or below on its right, where a rising front is not.
+
+    Args:
+        one: the point.
+        x: where it is.
+        y: where it is.
+        avoid: heights of what the name should not cover.
+    """
+    left = x > (_LEFT + _RIGHT) / 2
+    step = -_LINE if left else _LINE
+    start = y - _BESIDE if left else y + _BESIDE + 8
+    places = [start + step * times for times in range(4)]
+    beside = y + 4
+    inside = [place for place in places if _TOP < place < _BOTTOM - 4] or [beside]
+    free = [
+        place
+        for place in inside
+        if not any(place - _LINE <= height <= place + 4 for height in avoid)
+    ]
     return label(
-        x - 9 if to_the_left else x + 9,
-        y - 9 if above else y + 18,
+        x - _BESIDE if left else x + _BESIDE,
+        (free or inside)[0],
         str(one.architecture),
-        anchor="end" if to_the_left else "start",
+        anchor="end" if left else "start",
         style="strong halo",
         room=180,
     )
@@ -116,10 +137,3 @@ def _describe(front: Front, by_id: dict[str, Scored], baselines: Sequence[Baseli
     for baseline in baselines:
         text += f" Baseline {baseline.name}: {baseline.validation:.4g}."
     return text
-
-
-def _count(number: float) -> str:
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            return f"{number / size:g} {unit}"
-    return f"{number:g}"

@@ -2,16 +2,23 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import Final
 from xml.etree.ElementTree import Element
 
 from evener.artifacts.front import Scored
 from evener.artifacts.requirements import METRICS, Verdict
-from evener.report.bars import rates
+from evener.report.bars import kind_of, rates
 from evener.report.content import ReportContent
 from evener.report.markup import Child, tag
 from evener.report.scatter import accuracy_against_cost
 from evener.report.stages import stages
 from evener.units import show
+
+_METHODS: Final = {
+    "dp": "dynamic programming",
+    "exhaustive": "trying every plan",
+    "baseline": "rule, as one of the simple ways,",
+}
 
 
 def verdict(content: ReportContent) -> list[Element]:
@@ -67,9 +74,10 @@ def candidates(content: ReportContent) -> list[Element]:
 def plan(content: ReportContent) -> list[Element]:
     """Show which blocks run where."""
     found = content.plan
+    method = _METHODS.get(found.method, found.method)
     text = (
-        f"{len(found.stages)} {'stage' if len(found.stages) == 1 else 'stages'}, found by "
-        f"{found.method} for {found.objective}: predicted {show(found.rate_hz, 'rate')} and "
+        f"{len(found.stages)} {'stage' if len(found.stages) == 1 else 'stages'}, found by {method} "
+        f"for {found.objective}: predicted {show(found.rate_hz, 'rate')} and "
         f"{show(found.latency_s, 'time')} per answer with {found.credits} in flight."
     )
     if found.bound_rate_hz is not None:
@@ -101,7 +109,7 @@ def measured(content: ReportContent) -> list[Element]:
         made.append(tag("figure", chart, tag("figcaption", caption)))
         rows = [
             (
-                row.name,
+                tag("span", kind_of(row), tag("small", row.name)),
                 show(row.rate_hz, "rate"),
                 show(row.predicted_rate_hz, "rate"),
                 show(row.latency_p50_s, "time"),
@@ -146,12 +154,13 @@ def made(content: ReportContent) -> list[Element]:
 
 def next_steps(content: ReportContent) -> list[Element]:
     """Say what to type next, from the project's folder."""
-    file = content.network_file
+    features = content.card.features
+    network = f"{content.network_file} --shape features=1,{features}"
     steps = (
-        ("Answer your own rows, one array per input in an npz file:",
-         f"evener run {file} --frames rows.npz --out answers.npz"),
-        ("Measure again, against peers too:", f"evener bench {file}"),
-        ("Plan for another limit:", f"evener plan {file} --max-latency '5 ms'"),
+        (f"Answer your own rows, in an npz file with an array features of (rows, 1, {features}):",
+         f"evener run {network} --frames rows.npz --out answers.npz"),
+        ("Measure again, beside the other ways:", f"evener bench {network}"),
+        ("Plan for another limit:", f"evener plan {network} --max-latency '5 ms'"),
         ("After a change of evener.toml or the data; what did not change is kept:",
          "evener build ."),
     )  # fmt: skip
@@ -184,7 +193,7 @@ def _verdict_row(one: Verdict) -> tuple[Child, ...]:
     return (
         name,
         f"{'≤' if one.relation == '<=' else '≥'} {show(one.limit, metric.dimension)}",
-        show(one.value, metric.dimension),
+        one.value_shown,
         tag("span", text, class_=style),
     )
 

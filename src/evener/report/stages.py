@@ -11,11 +11,10 @@ from evener.report.svg import WIDTH, canvas, label, line
 from evener.units import show
 
 _HEAD: Final = 26.0
-_LANE: Final = 40.0
+_LANE: Final = 54.0
 _ARROW: Final = 18.0
 _LEFT, _RIGHT = 2.0, WIDTH - 2
 _INSIDE: Final = 12.0
-_TIME: Final = 164.0  # for the times on the right of a lane
 
 
 def stages(plan: Plan, trace: Trace) -> Element:
@@ -60,15 +59,17 @@ def _lane(lane: Lane, found: StageTrace | None, *, top: float, scale: float) -> 
         time = f"{show(found.median_s, 'time')} ({time})"
     room = _RIGHT - _LEFT - 2 * _INSIDE
     marks = [
-        label(left, top + 13, _where(lane), room=room - _TIME),
-        label(_RIGHT - _INSIDE, top + 13, time, anchor="end", style="muted", room=_TIME),
+        label(left, top + 13, _where(lane), room=room),
+        label(left, top + 28, time, style="muted", room=room),
     ]
     if found is not None:
-        width = found.median_s * scale
-        marks.append(tag("rect", x=left, y=top + 19, width=width, height=12, class_="bar-plan"))
-    width = lane.time_s * scale
-    marks.append(tag("rect", x=left, y=top + 19, width=width, height=12, class_="outline"))
+        marks.append(_bar(left, top, found.median_s * scale, "bar-plan"))
+    marks.append(_bar(left, top, lane.time_s * scale, "outline"))
     return marks
+
+
+def _bar(left: float, top: float, width: float, style: str) -> Element:
+    return tag("rect", x=left, y=top + 34, width=width, height=12, class_=style)
 
 
 def _arrow(top: float) -> list[Element]:

@@ -51,7 +51,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; fon
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .9rem; }
 pre { background: var(--panel); border: 1px solid var(--rule); border-radius: 6px;
-  padding: .6rem .8rem; overflow-x: auto; margin: .4rem 0 1rem; }
+  padding: .6rem .8rem; white-space: pre-wrap; margin: .4rem 0 1rem; }
 summary { cursor: pointer; color: var(--soft); }
 @media (max-width: 30rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin: 0 0 .5rem; } }
 @media print { body { background: none; } }

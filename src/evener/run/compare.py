@@ -50,7 +50,8 @@ def interleave(
         rounds: how many are kept; one more goes before them to warm up.
         rng: what the orders are drawn from.
         frames_per_round: frames that each pipeline answers in a round.
-        seconds_per_round: or how long each is given frames in a round, at least two frames.
+        seconds_per_round: or how long each is given frames in a round: so many at a time as it
+            has credits, and at least twice so many, that the rate rests on full turns of all lanes.
         clock: the time, in seconds.
 
     Returns:
@@ -72,7 +73,7 @@ def interleave(
             given = (
                 islice(endless, frames_per_round)
                 if seconds_per_round is None
-                else _for_a_while(endless, seconds_per_round, clock)
+                else _for_a_while(endless, pipelines[name].credits, seconds_per_round, clock)
             )
             trace = pipelines[name].run(given, _drop)
             if number > 0:
@@ -103,13 +104,12 @@ def paired_ratio(first: Sequence[Trace], second: Sequence[Trace]) -> Ratio:
 
 
 def _for_a_while(
-    frames: Iterator[Frame], seconds: float, clock: Callable[[], float]
+    frames: Iterator[Frame], turn: int, seconds: float, clock: Callable[[], float]
 ) -> Iterator[Frame]:
     end_s = clock() + seconds
-    yield next(frames)
-    yield next(frames)
+    yield from islice(frames, 2 * turn)
     while clock() < end_s:
-        yield next(frames)
+        yield from islice(frames, turn)
 
 
 def _drop(frame_id: int, answer: tuple[Array, ...]) -> None:

@@ -105,8 +105,9 @@ class Entry:
         """
         while not self._over.acquire(timeout=_LOOK_UP_S):
             pass
-        self._over.release()
         with self._lock:
+            if self._over.locked():  # else whoever closed it meanwhile has released it
+                self._over.release()
             self._check_open()
 
     def close(self, cause: Exception | None = None) -> None:
@@ -121,18 +122,18 @@ class Entry:
 
     def _claim(self) -> tuple[tuple[Iterator[Frame], Record], float]:
         """Wait for a run, a credit and the turn to ask the source; return how long for a credit."""
-        asked_s: float | None = None
+        asked: tuple[Iterator[Frame], Record] | None = None
+        asked_s = 0.0
         with self._lock:
             while True:
                 self._check_open()
                 if self._run is not None and not self._pulling:
                     now_s = self._run[1].clock()
-                    asked_s = now_s if asked_s is None else asked_s
+                    if asked is not self._run:  # what lay between two runs is no wait
+                        asked, asked_s = self._run, now_s
                     if len(self._in_flight) < self._credits:
                         self._pulling = True
                         return self._run, max(0.0, min(self._credit_at_s, now_s) - asked_s)
-                elif self._run is None:
-                    asked_s = None
                 self._may_pull.wait()
 
     def _tell(self) -> None:
@@ -158,5 +159,5 @@ class Entry:
             reason = f": {self._cause}" if self._cause is not None else ""
             raise ChannelClosedError(
                 f"the pipeline is closed, {len(self._in_flight)} frames were in flight{reason}; "
-                "open it again to run more"
+                "open another to run more"
             ) from self._cause

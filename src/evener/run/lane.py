@@ -74,6 +74,7 @@ class LaneThread:
         self._crashed = crashed
         self._times_s = array("d")
         self._confirmed: tuple[int, ...] = ()
+        self._models: SimpleQueue[bytes] = SimpleQueue()
         self._opened: SimpleQueue[Sequence[Session] | Exception] = SimpleQueue()
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -86,13 +87,20 @@ class LaneThread:
     ) -> Sequence[Session]:
         """Start the thread and open a session for each part of the lane.
 
+        Args:
+            models: the model of each part; once its session is open, the lane keeps none.
+            runtimes: by name.
+            optimisation: how far the runtimes optimise each part.
+
         Raises:
             InputError: this process may not use one of its cores.
             StageFailedError: a runtime refused a part.
         """
+        for model in models:
+            self._models.put(model)
         self._thread = threading.Thread(
             target=self._live,
-            args=(models, runtimes, optimisation),
+            args=(runtimes, optimisation),
             name=f"stage {self.stage} on {self.lane.processor}",
             daemon=True,
         )
@@ -135,7 +143,6 @@ class LaneThread:
 
     def _live(
         self,
-        models: Sequence[bytes],
         runtimes: Mapping[str, Runtime],
         optimisation: Optimisation,
     ) -> None:
@@ -143,9 +150,9 @@ class LaneThread:
         try:
             with pinning.pinned(self.lane.cores):
                 before = pinning.threads()
-                for part, model in zip(self.lane.parts, models, strict=True):
+                for part in self.lane.parts:
                     session = runtimes[part.runtime].open(
-                        model,
+                        self._models.get(),
                         cores=self.lane.cores,
                         precision=part.precision,
                         optimisation=optimisation,

@@ -175,23 +175,13 @@ class Pipeline:
             raise failure
         if not record.emitted:
             raise InputError("there is no frame to run; give at least one")
-        return trace_of(record, [lane.record() for lane in lanes])
+        return trace_of(record, [lane.record() for lane in lanes], credits=self.credits)
 
     def _open(self) -> None:
-        made: dict[tuple[int, int], bytes] = {}
         stages: list[list[tuple[Sequence[Session], Wiring]]] = []
         tensors = self.inputs
-        for index, (stage, lanes) in enumerate(zip(self.plan.stages, self._lanes, strict=True)):
-            opened = []
-            for lane in lanes:
-                spans = [(part.first_block, part.last_block) for part in lane.lane.parts]
-                for span in spans:
-                    if span not in made:
-                        made[span] = self._segments(*span)
-                models = [made[span] for span in spans]
-                sessions = lane.open(models, self._runtimes, self._optimisation)
-                wiring = wire(sessions, inputs=tensors, outputs=stage.outputs, stage=index)
-                opened.append((sessions, wiring))
+        for index in range(len(self._lanes)):
+            opened = self._open_stage(index, tensors)
             stages.append(opened)
             tensors = opened[0][1].outputs
         self._outputs = tensors
@@ -206,8 +196,25 @@ class Pipeline:
             for lane, (sessions, wiring) in zip(lanes, opened, strict=True):
                 lane.start(sessions, wiring, inlet, outlet)
 
+    def _open_stage(
+        self, index: int, inputs: Sequence[Tensor]
+    ) -> list[tuple[Sequence[Session], Wiring]]:
+        """Open the lanes of one stage; no longer than that are its models in memory."""
+        made: dict[tuple[int, int], bytes] = {}
+        outputs = self.plan.stages[index].outputs
+        opened = []
+        for lane in self._lanes[index]:
+            spans = [(part.first_block, part.last_block) for part in lane.lane.parts]
+            made |= {span: self._segments(*span) for span in spans if span not in made}
+            models = [made[span] for span in spans]
+            sessions = lane.open(models, self._runtimes, self._optimisation)
+            opened.append((sessions, wire(sessions, inputs=inputs, outputs=outputs, stage=index)))
+        return opened
+
     def _shut(self, cause: Exception | None = None) -> None:
         """Tell every lane to end, and wait for none."""
+        if self._sink is not None:
+            self._sink.close()
         self._entry.close(cause)
         for channel in self._channels:
             channel.close(cause)

@@ -43,18 +43,25 @@ class LaneRecord(msgspec.Struct, frozen=True, kw_only=True):
     planned_s: float
 
 
-def trace_of(record: Record, lanes: Sequence[LaneRecord]) -> Trace:
+def trace_of(record: Record, lanes: Sequence[LaneRecord], *, credits: int) -> Trace:
     """Summarise a run of one frame or more.
 
-    The rate leaves out the time to the first emission, when the pipeline fills; of a single frame
-    it is one over its latency. A lane that no frame came to has a median of 0.
+    The rate counts from the emission of the last frame that filled the pipeline: copies start
+    together and emit together, so that from the first emission on there would be one frame too
+    many in the time. No more frames than credits count over the whole time, filling included. A
+    lane that no frame came to has a median of 0.
+
+    Args:
+        record: what was noted.
+        lanes: what each lane did.
+        credits: most frames in flight.
 
     Example:
         >>> record = Record(clock=lambda: 0.0)
         >>> record.granted.extend([0.0, 1.0, 2.0])
         >>> record.waited.extend([0.0, 0.0, 0.0])
         >>> record.emitted.extend([2.0, 2.5, 3.0])
-        >>> trace = trace_of(record, [])
+        >>> trace = trace_of(record, [], credits=1)
         >>> trace.rate_hz, trace.latency_p50_s, trace.elapsed_s
         (2.0, 1.5, 3.0)
     """
@@ -62,9 +69,9 @@ def trace_of(record: Record, lanes: Sequence[LaneRecord]) -> Trace:
     latencies = emitted - granted
     elapsed_s = float(emitted[-1] - granted[0])
     frames = len(emitted)
-    streaming_s = float(emitted[-1] - emitted[0])
+    streaming_s = float(emitted[-1] - emitted[credits - 1]) if frames > credits else 0.0
     # Lanes that finish out of order can let the last frames go within one tick of the clock.
-    rate_hz = (frames - 1) / streaming_s if streaming_s > 0 else frames / max(elapsed_s, 1e-9)
+    rate_hz = (frames - credits) / streaming_s if streaming_s > 0 else frames / max(elapsed_s, 1e-9)
     return Trace(
         frames=frames,
         dropped=0,

@@ -44,6 +44,11 @@ class Sink:
             self._order = InOrder()
             self._emit, self._record, self.failure = emit, record, None
 
+    def close(self) -> None:
+        """Emit nothing from now on: the run that waited for it is over."""
+        with self._lock:
+            self._emit = _nowhere
+
     def acquire(self, deadline: float | None = None) -> Slot:  # noqa: ARG002 - it never waits
         """Take a free slot to write the next answer into."""
         return self._free.popleft()

@@ -7,8 +7,8 @@ call is no error to ONNX Runtime: the thread just stays where its maker was.
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import onnxruntime  # noqa: TID251 - this is the module that runs networks with it
@@ -16,7 +16,7 @@ import onnxruntime  # noqa: TID251 - this is the module that runs networks with 
 from evener.artifacts.processors import Processor
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
-from evener.runtime import pinning
+from evener.runtime import pinning, refusal
 from evener.runtime.binding import Bindings, Signature
 from evener.runtime.session import Array, Optimisation, Session
 
@@ -43,7 +43,6 @@ _DTYPES: Final = {
     "tensor(bool)": "bool",
     "tensor(string)": "object",
 }
-ResultT = TypeVar("ResultT")
 
 
 class OnnxRuntime:
@@ -78,31 +77,24 @@ class OnnxRuntime:
             RuntimeFailedError: the model cannot be run as it is, the precision is not available,
                 or a thread is not where it should be.
         """
-        if precision not in PRECISIONS:
-            raise RuntimeFailedError(
-                f"{NAME} computes in {', '.join(PRECISIONS)}, not in '{precision}'; "
-                "plan with one of those",
-                runtime=NAME,
-            )
+        refusal.check_precision(NAME, precision, PRECISIONS)
         _check_caller(cores)
         options = _options(cores, optimisation)
         with pinning.MAKING:
             before = pinning.threads()
-            native = _translated(
+            native = refusal.translated(
+                NAME,
                 "cannot open the network",
                 lambda: onnxruntime.InferenceSession(
                     model, options, providers=[_PROVIDER], enable_fallback=0
                 ),
             )
+            # It would keep the model's bytes to fall back to another provider, which it may not.
+            native._model_bytes = None  # noqa: SLF001 - no public way lets go of them
             confirmed = pinning.await_confirmed(frozenset(cores), before)
         if confirmed != set(cores):
             del native
-            raise RuntimeFailedError(
-                f"{NAME} was to keep threads on cores {pinning.show_cores(cores)}, the kernel "
-                f"confirms only {pinning.show_cores(confirmed)}; see whether another program "
-                "limits this process's cores",
-                runtime=NAME,
-            )
+            raise refusal.misplaced(NAME, cores, confirmed)
         return OnnxSession(native)
 
 
@@ -140,14 +132,13 @@ class OnnxSession:
             RuntimeFailedError: wrong arrays or thread, a closed session, or a failing operator.
         """
         if self._native is None or threading.get_ident() != self._thread:
-            state = "is closed" if self._native is None else "was opened in another thread"
-            raise RuntimeFailedError(
-                f"this {NAME} session {state}; open one and run it in one thread", runtime=NAME
-            )
+            raise refusal.unusable(NAME, closed=self._native is None)
         pointers = self._signature.pointers(inputs, outputs)
         if self._bindable:
             bound = self._bindings.get(pointers, inputs, outputs)
-            _translated("failed in the network", lambda: self._native.run_with_iobinding(bound))
+            refusal.translated(
+                NAME, "failed in the network", lambda: self._native.run_with_iobinding(bound)
+            )
             # ONNX Runtime leaves a bound output unwritten that is itself an input of the graph.
             self._signature.pass_on(inputs, outputs)
         else:
@@ -173,7 +164,9 @@ class OnnxSession:
     def _run_copying(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Compute a frame of a network with text, whose elements are no plain memory."""
         feeds = {tensor.name: array for tensor, array in zip(self.inputs, inputs, strict=True)}
-        results = _translated("failed in the network", lambda: self._native.run(None, feeds))
+        results = refusal.translated(
+            NAME, "failed in the network", lambda: self._native.run(None, feeds)
+        )
         for tensor, output, result in zip(self.outputs, outputs, results, strict=True):
             if result.shape != output.shape:
                 raise RuntimeFailedError(
@@ -232,10 +225,3 @@ def _tensor(value: onnxruntime.NodeArg) -> Tensor:
             runtime=NAME,
         )
     return Tensor(name=value.name, shape=tuple(value.shape), dtype=dtype)
-
-
-def _translated(what: str, act: Callable[[], ResultT]) -> ResultT:
-    try:
-        return act()
-    except Exception as error:  # ONNX Runtime's exceptions share no base but Exception
-        raise RuntimeFailedError(f"{NAME} {what}: {error}", runtime=NAME) from error

@@ -9,8 +9,8 @@ smaller set. So a session runs on one core, or on every core the process has.
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import openvino  # noqa: TID251 - this is the module that runs networks with it
@@ -18,13 +18,12 @@ import openvino  # noqa: TID251 - this is the module that runs networks with it
 from evener.artifacts.processors import Processor
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
-from evener.runtime import pinning
+from evener.runtime import pinning, refusal
 from evener.runtime.binding import Bindings, Signature
 from evener.runtime.session import Array, Optimisation, Session
 
 NAME: Final = "openvino"
 PRECISIONS: Final = ("f32",)
-ResultT = TypeVar("ResultT")
 
 
 class OpenVino:
@@ -63,12 +62,7 @@ class OpenVino:
             RuntimeFailedError: the model cannot be run as it is, the precision is not available,
                 or the cores are neither one nor all.
         """
-        if precision not in PRECISIONS:
-            raise RuntimeFailedError(
-                f"{NAME} computes in {', '.join(PRECISIONS)}, not in '{precision}'; "
-                "plan with one of those",
-                runtime=NAME,
-            )
+        refusal.check_precision(NAME, precision, PRECISIONS)
         _check_cores(cores)
         if len(cores) > 1:
             os.sched_setaffinity(0, cores)
@@ -85,12 +79,7 @@ class OpenVino:
             confirmed = pinning.confirmed_cores(frozenset(cores), before)
         if confirmed != set(cores):
             session.close()
-            raise RuntimeFailedError(
-                f"{NAME} was to keep threads on cores {pinning.show_cores(cores)}, the kernel "
-                f"confirms only {pinning.show_cores(confirmed)}; see whether another program "
-                "limits this process's cores",
-                runtime=NAME,
-            )
+            raise refusal.misplaced(NAME, cores, confirmed)
         return session
 
 
@@ -127,13 +116,10 @@ class OpenVinoSession:
             RuntimeFailedError: wrong arrays or thread, a closed session, or a failing operator.
         """
         if self._compiled is None or threading.get_ident() != self._thread:
-            state = "is closed" if self._compiled is None else "was opened in another thread"
-            raise RuntimeFailedError(
-                f"this {NAME} session {state}; open one and run it in one thread", runtime=NAME
-            )
+            raise refusal.unusable(NAME, closed=self._compiled is None)
         pointers = self._signature.pointers(inputs, outputs)
         request = self._bindings.get(pointers, inputs, outputs)
-        _translated("failed in the network", request.infer)
+        refusal.translated(NAME, "failed in the network", request.infer)
         self._signature.pass_on(inputs, outputs)
 
     def close(self) -> None:
@@ -176,7 +162,7 @@ def _compiled(model: bytes, *, threads: int) -> openvino.CompiledModel:
         core = openvino.Core()
         return core.compile_model(core.read_model(model), "CPU", settings)
 
-    return _translated("cannot open the network", compiled)
+    return refusal.translated(NAME, "cannot open the network", compiled)
 
 
 def _tensor(port: openvino.ConstOutput) -> Tensor:
@@ -187,8 +173,10 @@ def _tensor(port: openvino.ConstOutput) -> Tensor:
             "static shapes before it is opened",
             runtime=NAME,
         )
-    dtype = _translated(
-        f"cannot exchange '{name}' as an array", lambda: np.dtype(port.element_type.to_dtype())
+    dtype = refusal.translated(
+        NAME,
+        f"cannot exchange '{name}' as an array",
+        lambda: np.dtype(port.element_type.to_dtype()),
     )
     if dtype.kind not in "fiub":
         raise RuntimeFailedError(
@@ -205,10 +193,3 @@ def _writeable(array: Array) -> Array:
         return array
     memory = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
     return np.ndarray(array.shape, array.dtype, buffer=memoryview(memory))
-
-
-def _translated(what: str, act: Callable[[], ResultT]) -> ResultT:
-    try:
-        return act()
-    except Exception as error:  # OpenVINO raises RuntimeError, and others from its bindings
-        raise RuntimeFailedError(f"{NAME} {what}: {error}", runtime=NAME) from error

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evener.artifacts.architecture import Architecture
-from evener.errors import EvenerError
+from evener.errors import EvenerError, InputError
 from evener.search.evaluate import Score
 
 
@@ -58,7 +58,8 @@ def choose(
         The cheapest that is good enough; where none is, the best.
 
     Raises:
-        EvenerError: no architecture has a quality; names the first reason.
+        InputError: no architecture has a quality, and what the project asks for is why.
+        EvenerError: no architecture has a quality for another reason.
         ValueError: the scores are not those of the architectures.
 
     Example:
@@ -100,8 +101,12 @@ def _nothing_to_choose(
 ) -> EvenerError:
     if not scores:
         return EvenerError("there is nothing to choose from: no architecture was tried")
-    first = scores[0]
-    return EvenerError(
-        f"none of the {len(scores)} architectures could be scored; the first, {architectures[0]}: "
-        f"{first.status}{': ' if first.message else ''}{first.message}"
+    # A failure is ours to explain; a budget or a learning rate is the project's to change.
+    failed = [index for index, score in enumerate(scores) if score.status == "failed"]
+    index = failed[0] if failed else 0
+    told = scores[index]
+    kind = EvenerError if failed else InputError
+    return kind(
+        f"none of the {len(scores)} architectures could be scored; {architectures[index]}: "
+        f"{told.status}{': ' if told.message else ''}{told.message}"
     )

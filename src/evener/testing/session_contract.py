@@ -8,6 +8,7 @@ class TestMyRuntime(SessionContract):
         return MyRuntime()
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -166,6 +167,15 @@ class SessionContract:
 
         with pytest.raises(RuntimeFailedError, match=r"2 inputs and 0 outputs.*has 1 and 1"):
             session.run([np.zeros(1), np.zeros(1)], [])
+
+    def test_a_session_does_not_keep_the_bytes_it_was_opened_from(self, runtime: Runtime) -> None:
+        """A network of hundreds of MB would be in memory twice."""
+        model = tiny.dense()
+        before = sys.getrefcount(model)
+        session = runtime.open(model, cores=(CORE,))
+        session.run(tiny.frames(1)[0], [np.empty((2, tiny.WIDTH), np.float32)])
+
+        assert sys.getrefcount(model) == before
 
     def test_what_is_no_network_is_refused(self, runtime: Runtime) -> None:
         """With the runtime's name in the error."""

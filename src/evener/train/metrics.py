@@ -1,11 +1,7 @@
 """How good predicted classes are: accuracy and macro F1."""
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
-
-METRICS: Final = ("accuracy", "f1")
 
 
 def quality(

@@ -1,0 +1,62 @@
+"""What the runtimes refuse alike, in the same words."""
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TypeVar
+
+from evener.errors import RuntimeFailedError
+from evener.runtime.pinning import show_cores
+
+ResultT = TypeVar("ResultT")
+
+
+def check_precision(runtime: str, precision: str, known: Sequence[str]) -> None:
+    """Check that a runtime computes in a precision.
+
+    Raises:
+        RuntimeFailedError: it does not.
+    """
+    if precision not in known:
+        raise RuntimeFailedError(
+            f"{runtime} computes in {', '.join(known)}, not in '{precision}'; "
+            "plan with one of those",
+            runtime=runtime,
+        )
+
+
+def misplaced(
+    runtime: str, cores: tuple[int, ...], confirmed: AbstractSet[int]
+) -> RuntimeFailedError:
+    """Make the error for threads that the kernel does not keep where they should be."""
+    return RuntimeFailedError(
+        f"{runtime} was to keep threads on cores {show_cores(cores)}, the kernel confirms only "
+        f"{show_cores(confirmed)}; see whether another program limits this process's cores",
+        runtime=runtime,
+    )
+
+
+def unusable(runtime: str, *, closed: bool) -> RuntimeFailedError:
+    """Make the error for a session that is closed, or is run in a thread that did not open it."""
+    state = "is closed" if closed else "was opened in another thread"
+    return RuntimeFailedError(
+        f"this {runtime} session {state}; open one and run it in one thread", runtime=runtime
+    )
+
+
+def translated(runtime: str, what: str, act: Callable[[], ResultT]) -> ResultT:
+    """Do something with a runtime's package and turn what it raises into our error.
+
+    The exceptions of ONNX Runtime and OpenVINO share no base but Exception.
+
+    Args:
+        runtime: its name.
+        what: what did not work then, such as "cannot open the network".
+        act: does it.
+
+    Raises:
+        RuntimeFailedError: whatever `act` raised is its cause.
+    """
+    try:
+        return act()
+    except Exception as error:
+        raise RuntimeFailedError(f"{runtime} {what}: {error}", runtime=runtime) from error
