@@ -2,7 +2,8 @@
 
 import csv
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from evener.plan import candidates, make_baseline, make_plan
 from evener.plan.bound import bound_rate_hz
 from evener.plan.decide import BASELINES
 from evener.plan.exhaustive import front
-from evener.plan.problem import make_problem
+from evener.plan.problem import Problem, make_problem
 
 ProfileOf = Callable[..., Profile]
 TIGHT = 1e-9
@@ -83,6 +84,59 @@ def test_no_plan_of_all_is_faster(
     problem = make_problem(profile_of(blocks, sizes, times, hand_off=HandOff(fixed_s=hand_off_s)))
 
     assert bound_rate_hz(problem) >= 1 / front(problem)[-1].period_s
+
+
+def rate_of_mixtures_hz(problem: Problem) -> float:
+    """Mix every way that a single frame may take, tried one by one: the bound's slow twin."""
+
+    def ways(start: int) -> Iterator[list[float]]:
+        """Yield the core-seconds that each way from a block to the last takes of each processor."""
+        if start == problem.blocks:
+            yield [0.0] * len(problem.processors)
+            return
+        for end in range(start, problem.blocks):
+            for core_set, time_s in zip(
+                problem.core_sets, problem.times_s_CBE[:, start, end], strict=True
+            ):
+                for rest in ways(end + 1):
+                    rest[core_set.processor] += core_set.cores * float(time_s)
+                    yield rest
+
+    taken = np.array(list(ways(0))).T
+    units = np.array([[processor.units] for processor in problem.processors])
+    solved = scipy.optimize.linprog(
+        [0.0] * taken.shape[1] + [1.0],
+        A_ub=np.hstack([taken, -units]),
+        b_ub=np.zeros(len(units)),
+        A_eq=[[1.0] * taken.shape[1] + [0.0]],
+        b_eq=[1.0],
+    )
+    return 1 / float(solved.fun)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    blocks=st.integers(1, 3),
+    sizes=st.sampled_from([{"cpu0": 3}, {"cpu0": 2, "gpu0": 1}, {"cpu0": 1, "cpu1": 1, "gpu0": 1}]),
+    random=st.randoms(use_true_random=False),
+)
+def test_some_mixture_reaches_it(
+    profile_of: ProfileOf, blocks: int, sizes: dict[str, int], random: Random
+) -> None:
+    times = {
+        (name, cores): lambda *_: random.uniform(0.1, 9.0)
+        for name, units in sizes.items()
+        for cores in {1, units}
+    }
+    problem = make_problem(profile_of(blocks, sizes, times))
+    used = sorted({index for index, *_ in problem.fastest})  # core sets that have times
+    problem = replace(
+        problem,
+        core_sets=tuple(problem.core_sets[index] for index in used),
+        times_s_CBE=problem.times_s_CBE[used],
+    )
+
+    assert bound_rate_hz(problem) == pytest.approx(rate_of_mixtures_hz(problem), rel=1e-6)
 
 
 @settings(deadline=None, max_examples=40)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from evener.artifacts.files import save
@@ -28,9 +29,21 @@ def test_the_stages_are_those_that_were_asked_for_and_run(net: str, tmp_path: Pa
     assert result.holds
 
 
-def test_it_rests_on_no_estimate(net: str) -> None:
+def test_what_was_only_estimated_is_measured_first(
+    net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = profile_network(net)
+    guesses = tuple(
+        msgspec.structs.replace(one, interpolated=True, repeats=0) for one in kept.value.segments
+    )
+    guessed = msgspec.structs.replace(
+        kept, value=msgspec.structs.replace(kept.value, segments=guesses)
+    )
+    monkeypatch.setattr(under_test, "profile_opened", lambda *_, **__: guessed)
+
     plan = plan_by_hand(net, cuts=[], on=[("cpu0", 1)])
 
+    assert estimated_segments(guessed.value, plan) != ()
     assert estimated_segments(profile_network(net).value, plan) == ()
 
 

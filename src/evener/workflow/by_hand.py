@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 
 from evener.artifacts.plan import Plan
-from evener.artifacts.profile import Granularity
+from evener.artifacts.profile import Granularity, Profile
 from evener.network.cuts import segments_between
 from evener.plan.manual import Seat, check_seats, make_manual_plan
-from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.opened import Progress, Shapes, open_network
 from evener.workflow.plan import interpolated
 from evener.workflow.profile import load_profile, profile_opened, refine_profile
 
@@ -44,31 +44,23 @@ def plan_by_hand(
     Raises:
         InputError: the network, a cut, a processor or the profile cannot be used.
         InfeasibleError: a processor cannot run the blocks of its stage.
-
-    Example:
-        >>> plan = plan_by_hand("model.onnx", cuts=[4], on=[("cpu0", 1), ("cpu1", 2)])
-        ... # doctest: +SKIP
     """
     seats = [Seat(*each) for each in on]
     opened = open_network(net, granularity=granularity, shapes=shapes, runtimes=runtimes)
     segments = segments_between(cuts, blocks=len(opened.blocks.blocks), network=opened.network.name)
     if profile is not None:
-        started = time.perf_counter()
-        plan = make_manual_plan(load_profile(profile, opened).value, cuts=cuts, seats=seats)
-        return msgspec.structs.replace(plan, elapsed_s=time.perf_counter() - started)
+        return _predicted(load_profile(profile, opened).value, cuts, seats)
     check_seats(seats, len(segments), opened.machine.processors)
-    return _measured_by_hand(opened, cuts, seats, progress)
-
-
-def _measured_by_hand(
-    opened: Opened, cuts: Sequence[int], seats: Sequence[Seat], progress: Progress | None
-) -> Plan:
     kept = profile_opened(opened, progress=progress)
-    started = time.perf_counter()
-    plan = make_manual_plan(kept.value, cuts=cuts, seats=seats)
+    plan = _predicted(kept.value, cuts, seats)
     while wanted := interpolated(kept.value, [plan]):
-        # A measured time may show that another runtime is the quicker one, by an estimate.
+        # Once measured, a runtime may be slower than another is estimated to be.
         kept = refine_profile(opened, kept.value, wanted, progress=progress)
-        started = time.perf_counter()
-        plan = make_manual_plan(kept.value, cuts=cuts, seats=seats)
+        plan = _predicted(kept.value, cuts, seats)
+    return plan
+
+
+def _predicted(profile: Profile, cuts: Sequence[int], seats: Sequence[Seat]) -> Plan:
+    started = time.perf_counter()
+    plan = make_manual_plan(profile, cuts=cuts, seats=seats)
     return msgspec.structs.replace(plan, elapsed_s=time.perf_counter() - started)
