@@ -41,7 +41,7 @@ def bound_rate_hz(problem: Problem) -> float:
     period_s = _cheapest_s(shares_s_PBE, equal)
     if period_s == inf:
         raise no_chain(problem, None)
-    best = _best_prices(shares_s_PBE / period_s)
+    best = _best_prices(shares_s_PBE)
     if best is not None:
         period_s = max(period_s, _cheapest_s(shares_s_PBE, best))
     return (1 + ROUNDING) / period_s
@@ -71,13 +71,13 @@ def _cheapest_s(shares_s_PBE: Floats, prices_P: Floats) -> float:
     return float(cheapest[-1])
 
 
-def _best_prices(shares_PBE: Floats) -> Floats | None:
+def _best_prices(shares_s_PBE: Floats) -> Floats | None:
     """Solve the program and return its prices; None if the solver gave up."""
     from scipy.optimize import linprog  # half a second to import
     from scipy.sparse import coo_array
 
-    processors, blocks, _ = shares_PBE.shape
-    processor, first, last = np.nonzero(np.isfinite(shares_PBE))
+    processors, blocks, _ = shares_s_PBE.shape
+    processor, first, last = np.nonzero(np.isfinite(shares_s_PBE))
     count = len(processor)  # of the shares of frames; the last unknown is the period
     number, each = np.arange(count), np.ones(count)
     leaves_and_enters = coo_array(
@@ -91,7 +91,7 @@ def _best_prices(shares_PBE: Floats) -> Floats | None:
     flow[0], flow[-1] = 1, -1
     work_less_period = coo_array(
         (
-            np.concatenate([shares_PBE[processor, first, last], -np.ones(processors)]),
+            np.concatenate([shares_s_PBE[processor, first, last], -np.ones(processors)]),
             (
                 np.concatenate([processor, np.arange(processors)]),
                 np.concatenate([number, np.full(processors, count)]),
