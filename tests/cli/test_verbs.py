@@ -247,12 +247,14 @@ def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
 
 
 def test_the_table_of_a_plan_says_how_far_it_is_from_the_bound(
-    evener: Evener, workflow_calls: Calls
+    evener: Evener, workflow_calls: Calls, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert workflow_calls == {}
-    out = evener("plan", "tiny")[1]
+    assert "predicted: 150 /s (any plan: at most 160 /s; gap 6.2%)" in evener("plan", "tiny")[1]
 
-    assert "predicted: 150 /s (any plan: at most 160 /s, gap 6.2%)" in out
+    estimated = msgspec.structs.replace(plan, bound_estimated=True)
+    monkeypatch.setattr(workflow, "plan_network", lambda *_, **__: estimated)
+    assert "(any plan: at most 160 /s, by estimated times; gap" in evener("plan", "tiny")[1]
 
 
 def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 import csv
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import pytest
 import scipy.optimize
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from evener.artifacts.profile import HandOff, Profile
 from evener.errors import InfeasibleError
 from evener.plan import candidates, make_baseline, make_plan
-from evener.plan.bound import bound_rate_hz
+from evener.plan.bound import find_bound
 from evener.plan.decide import BASELINES
 from evener.plan.exhaustive import front
 from evener.plan.problem import Problem, make_problem
@@ -83,7 +83,7 @@ def test_no_plan_of_all_is_faster(
     }
     problem = make_problem(profile_of(blocks, sizes, times, hand_off=HandOff(fixed_s=hand_off_s)))
 
-    assert bound_rate_hz(problem) >= 1 / front(problem)[-1].period_s
+    assert find_bound(problem).rate_hz >= 1 / front(problem)[-1].period_s
 
 
 def rate_of_mixtures_hz(problem: Problem) -> float:
@@ -98,7 +98,7 @@ def rate_of_mixtures_hz(problem: Problem) -> float:
             for core_set, time_s in zip(
                 problem.core_sets, problem.times_s_CBE[:, start, end], strict=True
             ):
-                for rest in ways(end + 1):
+                for rest in ways(end + 1) if np.isfinite(time_s) else ():
                     rest[core_set.processor] += core_set.cores * float(time_s)
                     yield rest
 
@@ -129,14 +129,8 @@ def test_some_mixture_reaches_it(
         for cores in {1, units}
     }
     problem = make_problem(profile_of(blocks, sizes, times))
-    used = sorted({index for index, *_ in problem.fastest})  # core sets that have times
-    problem = replace(
-        problem,
-        core_sets=tuple(problem.core_sets[index] for index in used),
-        times_s_CBE=problem.times_s_CBE[used],
-    )
 
-    assert bound_rate_hz(problem) == pytest.approx(rate_of_mixtures_hz(problem), rel=1e-6)
+    assert find_bound(problem).rate_hz == pytest.approx(rate_of_mixtures_hz(problem), rel=1e-6)
 
 
 @settings(deadline=None, max_examples=40)
@@ -151,7 +145,7 @@ def test_where_times_add_up_it_is_the_textbooks(
     times_s = [[random.uniform(0.001, 9.0) for _ in range(blocks)] for _ in range(processors)]
     profile = additive(profile_of, {f"cpu{a}": each for a, each in enumerate(times_s)})
 
-    found = bound_rate_hz(make_problem(profile))
+    found = find_bound(make_problem(profile)).rate_hz
 
     assert found == pytest.approx(textbook_rate_hz(times_s), rel=1e-6)
 
@@ -161,16 +155,17 @@ def test_joining_blocks_may_save_time_and_the_bound_knows(profile_of: ProfileOf)
         2, {"cpu0": 1}, {("cpu0", 1): lambda *ends: 1.0 if ends != (0, 1) else 1.2}
     )
 
-    assert bound_rate_hz(make_problem(profile)) == pytest.approx(1 / 1.2, rel=TIGHT)
+    assert find_bound(make_problem(profile)).rate_hz == pytest.approx(1 / 1.2, rel=TIGHT)
 
 
 def test_a_core_set_costs_its_cores(profile_of: ProfileOf) -> None:
     times = {("cpu0", 1): lambda *_: 4.0, ("cpu0", 4): lambda *_: 1.5}
 
-    # Four copies deliver a frame each second; one session on four cores takes 1.5 s.
-    bound_hz = bound_rate_hz(make_problem(profile_of(1, {"cpu0": 4}, times)))
+    found = find_bound(make_problem(profile_of(1, {"cpu0": 4}, times)))
 
-    assert bound_hz == pytest.approx(1.0, rel=TIGHT)
+    # Four copies deliver a frame each second; one session on four cores takes 1.5 s.
+    assert found.rate_hz == pytest.approx(1.0, rel=TIGHT)
+    assert [segment.cores for segment in found.segments] == [1]
 
 
 def test_what_a_device_cannot_run_it_does_not_share(profile_of: ProfileOf) -> None:
@@ -180,7 +175,7 @@ def test_what_a_device_cannot_run_it_does_not_share(profile_of: ProfileOf) -> No
     }
     profile = profile_of(3, {"cpu0": 1, "gpu0": 1}, times)
 
-    assert bound_rate_hz(make_problem(profile)) == pytest.approx(1 / 2, rel=TIGHT)
+    assert find_bound(make_problem(profile)).rate_hz == pytest.approx(1 / 2, rel=TIGHT)
 
 
 def test_the_scale_of_the_times_changes_nothing_but_the_scale(profile_of: ProfileOf) -> None:
@@ -188,7 +183,7 @@ def test_the_scale_of_the_times_changes_nothing_but_the_scale(profile_of: Profil
         additive(profile_of, {"a": [3 * unit, unit], "b": [unit, 2 * unit]}) for unit in (1e-7, 1e3)
     )
 
-    rates = [bound_rate_hz(make_problem(profile)) for profile in (quick, slow)]
+    rates = [find_bound(make_problem(profile)).rate_hz for profile in (quick, slow)]
 
     assert rates[0] == pytest.approx(1e10 * rates[1], rel=TIGHT)
 
@@ -197,11 +192,11 @@ def test_a_solver_that_gives_up_leaves_a_looser_bound_that_is_true(
     profile_of: ProfileOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = make_problem(additive(profile_of, {"a": [1.0, 1.0], "b": [4.0, 3.0]}))
-    best_hz = bound_rate_hz(problem)
+    best_hz = find_bound(problem).rate_hz
     monkeypatch.setattr(scipy.optimize, "linprog", lambda *_, **__: SimpleNamespace(success=False))
 
-    assert bound_rate_hz(problem) == pytest.approx(1.0)  # both prices one half
-    assert bound_rate_hz(problem) > best_hz > 1 / front(problem)[-1].period_s
+    assert find_bound(problem).rate_hz == pytest.approx(1.0)  # both prices one half
+    assert find_bound(problem).rate_hz > best_hz > 1 / front(problem)[-1].period_s
 
 
 def test_blocks_that_nothing_runs_have_no_bound(profile_of: ProfileOf) -> None:
@@ -210,13 +205,39 @@ def test_blocks_that_nothing_runs_have_no_bound(profile_of: ProfileOf) -> None:
     )
 
     with pytest.raises(InfeasibleError, match="the 2 blocks cannot be split"):
-        bound_rate_hz(make_problem(profile))
+        find_bound(make_problem(profile))
+
+
+def test_it_names_the_segments_that_it_rests_on(profile_of: ProfileOf) -> None:
+    profile = additive(profile_of, {"cpu0": [1.0, 5.0, 5.0], "cpu1": [9.0, 3.0, 9.0]})
+
+    found = find_bound(make_problem(profile))
+
+    assert {(one.processor, one.first_block, one.last_block) for one in found.segments} >= {
+        ("cpu0", 0, 0),
+        ("cpu1", 1, 1),
+    }
+    assert not found.estimated
+
+
+def test_a_bound_by_an_estimate_is_one(profile_of: ProfileOf) -> None:
+    def profile_where_the_whole_takes(time_s: float) -> Profile:
+        times = {("cpu0", 1): lambda *ends: 1.0 if ends != (0, 1) else time_s}
+        profile = profile_of(2, {"cpu0": 1}, times)
+        segments = tuple(
+            msgspec.structs.replace(one, interpolated=one.first_block != one.last_block)
+            for one in profile.segments
+        )
+        return msgspec.structs.replace(profile, segments=segments)
+
+    assert make_plan(profile_where_the_whole_takes(1.5)).bound_estimated
+    assert not make_plan(profile_where_the_whole_takes(2.5)).bound_estimated
 
 
 def test_every_plan_states_it(profile_of: ProfileOf) -> None:
     times = {("cpu0", 1): lambda *_: 2.0, ("cpu0", 2): lambda *_: 1.2}
     profile = profile_of(3, {"cpu0": 2}, times)
-    expected = pytest.approx(bound_rate_hz(make_problem(profile)))
+    expected = pytest.approx(find_bound(make_problem(profile)).rate_hz)
 
     made = [make_plan(profile), *candidates(profile, best=9)]
     made += [make_baseline(profile, what) for what in BASELINES]
@@ -260,6 +281,6 @@ def test_the_bounds_of_whole_tables(profile_of: ProfileOf, graph: str, bound_hz:
         for component in "BGL"
     }
 
-    found_hz = bound_rate_hz(make_problem(additive(profile_of, times_s)))
+    found_hz = find_bound(make_problem(additive(profile_of, times_s))).rate_hz
 
     assert found_hz == pytest.approx(bound_hz, abs=0.005)

@@ -118,11 +118,6 @@ def _(plan: Plan) -> RenderableType:
         for index, stage in enumerate(plan.stages)
         for first, lane in zip((True, *[False] * len(stage.lanes)), stage.lanes, strict=False)
     ]
-    bound = (
-        ""
-        if plan.gap is None
-        else f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}, gap {plan.gap:.1%})"
-    )
     return Group(
         table(
             f"{plan.what} of {plan.network} for {plan.objective} ({plan.method}); {plan.space} "
@@ -130,7 +125,7 @@ def _(plan: Plan) -> RenderableType:
             (">stage", ">blocks", "processor", "cores", "runtime", ">per frame", ">busy"),
             rows,
         ),
-        f"predicted: {show(plan.rate_hz, 'rate')}{bound}, latency "
+        f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {_count(plan.credits, 'frame')} in flight",
         _measured(plan.measured),
     )
@@ -338,6 +333,13 @@ def _count(number: int, noun: str) -> str:
 
 def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
+
+
+def _bound(plan: Plan) -> str:
+    if plan.gap is None:
+        return ""
+    times = ", by estimated times" if plan.bound_estimated else ""
+    return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
 
 
 def _measured(tried: Measured | None) -> str:

@@ -1,6 +1,6 @@
 """Decide which blocks run where: pure, no clock, no device; reads a profile, makes a plan."""
 
-from evener.plan.bound import bound_rate_hz as bound_rate_hz
+from evener.plan.bound import find_bound as find_bound
 from evener.plan.count import paper_configurations as paper_configurations
 from evener.plan.decide import candidates as candidates
 from evener.plan.decide import make_baseline as make_baseline

@@ -13,19 +13,42 @@ cheapest row of segments, whatever the prices (weak duality). The solver finds t
 bound is the cost of the cheapest row under them, by dynamic programming.
 """
 
+from dataclasses import dataclass
 from math import inf
 from typing import Final
 
 import numpy as np
 
+from evener.artifacts.profile import SegmentTime
 from evener.plan.chain import no_chain
 from evener.plan.problem import Floats, Problem
 
 ROUNDING: Final = 1e-12  # more than the sums below can lose
+LEAST_SHARE: Final = 1e-6  # of the frames; less is the solver's tolerance
 
 
-def bound_rate_hz(problem: Problem) -> float:
-    """Return frames per second that no plan exceeds on these core sets, by these times.
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What no plan exceeds, and what that rests on.
+
+    Attributes:
+        rate_hz: frames per second that no plan exceeds.
+        segments: those that the quickest mixture of all uses. Where one is an estimate, so is the
+            bound, and most likely too high, as the mixture picks the estimates that flatter it:
+            measure it to know better.
+    """
+
+    rate_hz: float
+    segments: tuple[SegmentTime, ...]
+
+    @property
+    def estimated(self) -> bool:
+        """Whether it rests on times that nobody has measured."""
+        return any(segment.interpolated for segment in self.segments)
+
+
+def find_bound(problem: Problem) -> Bound:
+    """Find the rate that no plan exceeds on these core sets, by these times.
 
     Takes hundredths of a second for sixty blocks on eight processors.
 
@@ -35,29 +58,60 @@ def bound_rate_hz(problem: Problem) -> float:
     Raises:
         InfeasibleError: no row of segments runs all blocks.
     """
-    shares_s_PBE = _shares_s(problem)
+    shares_s_CBE = _shares_s(problem)
+    shares_s_PBE = _by_processor(problem, shares_s_CBE)
     count = len(shares_s_PBE)
     equal = np.full(count, 1 / count)
     period_s = _cheapest_s(shares_s_PBE, equal)
     if period_s == inf:
         raise no_chain(problem, None)
-    best = _best_prices(shares_s_PBE)
-    if best is not None:
-        period_s = max(period_s, _cheapest_s(shares_s_PBE, best))
-    return (1 + ROUNDING) / period_s
+    mixture = _best_mixture(shares_s_PBE)
+    if mixture is not None:
+        period_s = max(period_s, _cheapest_s(shares_s_PBE, mixture.prices_P))
+    return Bound(
+        rate_hz=(1 + ROUNDING) / period_s,
+        segments=tuple(
+            _segment(problem, shares_s_CBE, *place)
+            for place in (mixture.places if mixture is not None else ())
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Mixture:
+    """The solution of the program.
+
+    Attributes:
+        prices_P: of each processor's time, together 1.
+        places: processor, first and last block of the segments that it uses.
+    """
+
+    prices_P: Floats  # noqa: N815 -- its axes are part of its name
+    places: tuple[tuple[int, int, int], ...]
 
 
 def _shares_s(problem: Problem) -> Floats:
-    """Return seconds that a frame takes of a whole processor, on the core set that takes least."""
+    """Return seconds that a frame takes of the whole processor of each core set."""
+    units = [problem.processors[one.processor].units for one in problem.core_sets]
+    shares = [one.cores / of for one, of in zip(problem.core_sets, units, strict=True)]
+    return np.array(shares)[:, None, None] * problem.times_s_CBE
+
+
+def _by_processor(problem: Problem, shares_s_CBE: Floats) -> Floats:
+    """Return seconds that a frame takes of each processor on its core set that takes least."""
     shares_s_PBE = np.full((len(problem.processors), problem.blocks, problem.blocks), inf)
-    for core_set, times_s_BE in zip(problem.core_sets, problem.times_s_CBE, strict=True):
-        share = core_set.cores / problem.processors[core_set.processor].units
-        np.minimum(
-            shares_s_PBE[core_set.processor],
-            share * times_s_BE,
-            out=shares_s_PBE[core_set.processor],
-        )
+    for core_set, shares_s_BE in zip(problem.core_sets, shares_s_CBE, strict=True):
+        of_processor = shares_s_PBE[core_set.processor]
+        np.minimum(of_processor, shares_s_BE, out=of_processor)
     return shares_s_PBE
+
+
+def _segment(
+    problem: Problem, shares_s_CBE: Floats, processor: int, first: int, last: int
+) -> SegmentTime:
+    core_sets = [c for c, one in enumerate(problem.core_sets) if one.processor == processor]
+    best = min(core_sets, key=lambda c: float(shares_s_CBE[c, first, last]))
+    return problem.fastest[best, first, last]
 
 
 def _cheapest_s(shares_s_PBE: Floats, prices_P: Floats) -> float:
@@ -71,8 +125,8 @@ def _cheapest_s(shares_s_PBE: Floats, prices_P: Floats) -> float:
     return float(cheapest[-1])
 
 
-def _best_prices(shares_s_PBE: Floats) -> Floats | None:
-    """Solve the program and return its prices; None if the solver gave up."""
+def _best_mixture(shares_s_PBE: Floats) -> _Mixture | None:
+    """Solve the program; None if the solver gave up."""
     from scipy.optimize import linprog  # half a second to import
     from scipy.sparse import coo_array
 
@@ -112,6 +166,9 @@ def _best_prices(shares_s_PBE: Floats) -> Floats | None:
     )
     if not solved.success:
         return None
-    prices: Floats = np.maximum(-np.asarray(solved.ineqlin.marginals, np.float64), 0.0)
-    prices /= prices.sum()
-    return prices
+    prices_P: Floats = np.maximum(-np.asarray(solved.ineqlin.marginals, np.float64), 0.0)
+    used = np.flatnonzero(solved.x[:count] > LEAST_SHARE).tolist()
+    return _Mixture(
+        prices_P / prices_P.sum(),
+        tuple((int(processor[each]), int(first[each]), int(last[each])) for each in used),
+    )

@@ -11,7 +11,7 @@ from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
 from evener.plan import chain, exhaustive
 from evener.plan.baselines import Baseline, baseline
-from evener.plan.bound import bound_rate_hz
+from evener.plan.bound import find_bound
 from evener.plan.chain import Chain, Step
 from evener.plan.problem import PAPER_STAGES, Space, make_problem
 from evener.plan.record import make_record
@@ -69,7 +69,7 @@ def make_plan(
         what="plan",
         method=method,
         objective=objective,
-        bound_rate_hz=bound_rate_hz(problem),
+        bound=find_bound(problem),
     )
 
 
@@ -94,7 +94,7 @@ def make_baseline(
         baseline(problem, what),
         what=what,
         method="baseline",
-        bound_rate_hz=bound_rate_hz(problem),
+        bound=find_bound(problem),
     )
 
 
@@ -142,7 +142,7 @@ def candidates(
     for found in chains:
         if len(wanted) < most:
             wanted.setdefault(found.steps, (found, "plan"))
-    bound_hz = bound_rate_hz(problem)
+    bound = find_bound(problem)
     plans = [
         make_record(
             profile,
@@ -150,7 +150,7 @@ def candidates(
             found,
             what=what,
             method="dp" if what == "plan" else "baseline",
-            bound_rate_hz=bound_hz,
+            bound=bound,
         )
         for found, what in wanted.values()
     ]

@@ -10,7 +10,7 @@ from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
 from evener.network.cuts import segments_between
-from evener.plan.bound import bound_rate_hz
+from evener.plan.bound import find_bound
 from evener.plan.chain import Chain, Step
 from evener.plan.problem import CoreSet, Problem, make_problem
 from evener.plan.record import make_record
@@ -61,7 +61,7 @@ def make_manual_plan(profile: Profile, *, cuts: Sequence[int], seats: Sequence[S
         Chain(steps, period_s, credits=len(steps)),
         what="plan",
         method="by hand",
-        bound_rate_hz=bound_rate_hz(problem),
+        bound=find_bound(problem),
     )
 
 

@@ -2,6 +2,7 @@
 
 from evener.artifacts.plan import Lane, Objective, Part, Plan, PlanKind, Stage
 from evener.artifacts.profile import Profile
+from evener.plan.bound import Bound
 from evener.plan.chain import Chain, Step
 from evener.plan.count import full_configurations, paper_configurations
 from evener.plan.problem import Problem
@@ -15,7 +16,7 @@ def make_record(
     what: PlanKind,
     method: str,
     objective: Objective = "throughput",
-    bound_rate_hz: float,
+    bound: Bound,
 ) -> Plan:
     """Fill the plan artifact from a chain.
 
@@ -28,7 +29,7 @@ def make_record(
         what: "plan", or the baseline that it is.
         method: how it was found.
         objective: what it is best at.
-        bound_rate_hz: that of the problem, see `evener.plan.bound`.
+        bound: that of the problem.
     """
     free = [list(processor.cores) for processor in problem.processors]
     stages = tuple(_stage(profile, problem, step, free) for step in chain.steps)
@@ -46,7 +47,8 @@ def make_record(
         rate_hz=rate_hz,
         latency_s=chain.credits / rate_hz,
         energy_j=_energy_j(problem, chain),
-        bound_rate_hz=bound_rate_hz,
+        bound_rate_hz=bound.rate_hz,
+        bound_estimated=bound.estimated,
         cut_points=cut_points,
         configurations=(
             paper_configurations(cut_points) if problem.paper else full_configurations(problem)
