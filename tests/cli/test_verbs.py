@@ -256,6 +256,10 @@ def test_the_table_of_a_plan_says_how_far_it_is_from_the_bound(
     monkeypatch.setattr(workflow, "plan_network", lambda *_, **__: estimated)
     assert "(any plan: at most 160 /s, by estimated times; gap" in evener("plan", "tiny")[1]
 
+    unknown = msgspec.structs.replace(plan, bound_rate_hz=None)
+    monkeypatch.setattr(workflow, "plan_network", lambda *_, **__: unknown)
+    assert "predicted: 150 /s, latency" in evener("plan", "tiny")[1]
+
 
 def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_path: Path) -> None:
     out = tmp_path / "answers.npz"
