@@ -12,7 +12,13 @@ from evener.artifacts.plan import Plan
 from evener.testing.tiny import dense
 
 Evener = Callable[..., tuple[int, str, str]]
-NETWORK_VERBS = [("profile",), ("plan",), ("run", "--frames", "4"), ("bench",)]
+NETWORK_VERBS = [
+    ("profile",),
+    ("plan",),
+    ("split", "--cuts", "0", "-o", "parts"),
+    ("run", "--frames", "4"),
+    ("bench",),
+]
 
 
 def custom_operator() -> bytes:
@@ -116,6 +122,46 @@ def test_an_option_that_does_not_fit_the_network_or_machine_is_refused(
     unchanged()
 
     refused(evener, "plan", "model.onnx", *options, message=message)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cuts", "0", "--on", "cpu0,cpu0"), "there is no cut 0: model in 1 block cannot be cut"),
+        (("--on", "cpu0,cpu0"), "stages by the cuts: 1, processors named: 2 (cpu0, cpu0)"),
+        (("--on", "gpu7:2"), "there is no processor 'gpu7'"),
+    ],
+)
+def test_a_plan_by_hand_that_cannot_be_is_refused_before_anything_is_measured(
+    options: tuple[str, ...], message: str, evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    Path("model.onnx").write_bytes(dense())
+    unchanged()
+
+    refused(evener, "plan", "model.onnx", *options, message=message)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "folder", "message"),
+    [
+        ("0", "there", "there exists already, and nothing is overwritten"),
+        ("0", "model.onnx", "model.onnx exists already"),
+        ("0", "model.onnx/parts", "cannot write the folder model.onnx/parts"),
+        ("1", "new/parts", "there is no cut 1: model in 2 blocks has the cuts 0 to 0"),
+    ],
+)
+def test_a_split_that_cannot_be_is_refused(
+    cuts: str, folder: str, message: str, evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    Path("model.onnx").write_bytes(dense(layers=2))
+    Path("there").mkdir()
+    Path("there/mine.txt").write_text("keep")
+    unchanged()
+
+    ended, out, err = evener("split", "model.onnx", "--cuts", cuts, "-o", folder)
+
+    assert (ended, out, err.count("\n")) == (2, "", 1)
+    assert message in err
 
 
 def test_a_plan_of_another_network_is_refused(

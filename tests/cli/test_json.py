@@ -34,6 +34,10 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "bound_rate_hz": (),
         "elapsed_s": (),
     },
+    "split": {
+        "network": (),
+        "parts": ("file", "sha256", "first_block", "last_block", "inputs", "outputs"),
+    },
     "run": {
         "frames": (),
         "rate_hz": (),
@@ -69,6 +73,7 @@ ARGUMENTS = {
     "processors": (),
     "profile": ("tiny",),
     "plan": ("tiny",),
+    "split": ("tiny", "--cuts", "0", "-o", "parts"),
     "run": ("tiny", "--frames", "20"),
     "bench": ("tiny",),
     "build": ("p",),
@@ -104,6 +109,16 @@ def test_a_stage_of_a_plan_shows_its_first_lane_and_how_often_it_is_replicated(
     assert (stage["processor"], stage["cores"], stage["replicas"]) == ("cpu0", [0], 2)
     assert (stage["runtime"], stage["precision"]) == ("onnxruntime", "f32")
     assert [lane["cores"] for lane in stage["lanes"]] == [[0], [1]]
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_an_explanation_is_printed_for_programs(evener: Evener) -> None:
+    found = json.loads(evener("plan", "tiny", "--explain", "--json")[1])
+
+    assert [cut["after_block"] for cut in found["cuts"]] == [0]
+    assert found["cuts"][0]["tensors"] == [{"name": "x", "bytes": 16}]
+    assert len(found["blocks"]) == 2
+    assert found["no_cuts"][0]["reason"] == "2 tensors would cross"
 
 
 @pytest.mark.usefixtures("workflow_calls")

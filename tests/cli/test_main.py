@@ -17,7 +17,7 @@ from evener.errors import (
 )
 
 Evener = Callable[..., tuple[int, str, str]]
-HEAVY = {"torch", "onnxruntime", "onnx", "onnx_ir", "openvino", "numpy", "rich", "sklearn"}
+HEAVY = {"torch", "onnxruntime", "onnx", "onnx_ir", "openvino", "numpy", "rich", "sklearn", "scipy"}
 
 
 def raising(error: BaseException) -> Callable[..., object]:
@@ -105,6 +105,17 @@ def test_ctrl_c_says_that_the_next_start_goes_on(
         (("plan", "x", "--shape", "a=1,b"), "'a=1,b' is no shape: write NAME=1,3,224,224"),
         (("plan", "x", "--shape", "1,3"), "'1,3' is no shape"),
         (("plan", "x", "--processors", "cpu0,,"), "'cpu0,,' holds an empty name"),
+        (("plan", "x", "--cuts", "4,b"), "'4,b' are no cuts: write 4,6 to cut after the blocks"),
+        (("plan", "x", "--cuts", "4"), "--cuts needs --on, with a processor for each stage"),
+        (("plan", "x", "--on", "cpu0:"), "'cpu0:' is no processor: write NAME or NAME:CORES"),
+        (("plan", "x", "--on", "cpu0,,b"), "'' is no processor: write NAME or NAME:CORES"),
+        (
+            ("plan", "x", "--on", "cpu0", "--stages", "2", "--space", "full"),
+            "--on leaves nothing to choose: leave out --space, --stages",
+        ),
+        (("plan", "x", "--explain", "-o", "y"), "--explain plans nothing: leave out -o"),
+        (("split", "x", "-o", "y"), "evener split: missing option '--cuts'"),
+        (("split", "x", "--cuts", "1"), "evener split: missing option '-o'"),
         (("run", "x"), "evener run: missing option '--frames'"),
         (("run", "x", "--frames", "0"), "'0' is neither a count from 1 nor an .npz file"),
         (("run", "x", "--frames", "a.png"), "'a.png' is neither a count from 1 nor an .npz file"),

@@ -8,6 +8,7 @@ inputs give the same hash on any day.
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -32,7 +33,7 @@ class Artifact(Protocol):
 
 
 ArtifactT = TypeVar("ArtifactT", bound=Artifact)
-_PARTIAL_PREFIX: Final = ".partial-"
+PARTIAL_PREFIX: Final = ".partial-"
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,7 +185,7 @@ def write_whole(path: Path, content: bytes) -> None:
     Raises:
         InvalidFileError: the folder or file cannot be written; nothing is left behind.
     """
-    partial = path.with_name(f"{_PARTIAL_PREFIX}{secrets.token_hex(8)}")
+    partial = path.with_name(f"{PARTIAL_PREFIX}{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("xb") as file:
@@ -192,7 +193,7 @@ def write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         with suppress(OSError):  # the folder itself may be missing or no folder
             partial.unlink(missing_ok=True)
@@ -204,8 +205,20 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def sweep(folder: Path) -> None:
     """Remove what a killed process left half written in a folder and below it."""
-    for partial in folder.rglob(f"{_PARTIAL_PREFIX}*"):
-        partial.unlink(missing_ok=True)
+    for partial in list(folder.rglob(f"{PARTIAL_PREFIX}*")):
+        if partial.is_dir():
+            shutil.rmtree(partial)
+        else:
+            partial.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _hashed(value: Artifact, made_from: Mapping[str, str], content: object) -> dict[str, object]:
@@ -233,11 +246,3 @@ def _decode(path: Path) -> dict[str, Any]:
             f"{path} holds no JSON object; give a file made by Evener", path=str(path)
         )
     return raw
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

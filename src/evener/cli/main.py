@@ -21,7 +21,7 @@ from evener import __version__
 from evener.cli.verb import HELP, Invocation
 from evener.errors import EvenerError
 
-VERBS: Final = ("init", "build", "processors", "profile", "plan", "run", "bench", "show")
+VERBS: Final = ("init", "build", "processors", "profile", "plan", "split", "run", "bench", "show")
 REPORT_TO: Final = "https://github.com/evener/evener/issues"
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from evener.cli import options, output
 from evener.cli.verb import Verb
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from evener.artifacts.plan import Plan, Stage
     from evener.artifacts.profile import Profile
 
+_OF_EXPLAIN: Final = frozenset({"explain", "granularity", "shapes", "as_json", "debug"})
+_OF_HAND: Final = frozenset(
+    {"cuts", "on", "granularity", "runtimes", "profile", "shapes", "target", "as_json", "debug"}
+)
+
 
 @click.command(
     cls=Verb,
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
         "evener plan resnet50 --stages 2 -o resnet50.plan.json",
         'evener plan model.onnx --objective latency --max-latency "40 ms" --json',
         "evener plan alexnet --board khadas-vim3",
+        "evener plan resnet50 --explain",
+        "evener plan resnet50 --cuts 4,11 --on cpu0:1,cpu0:1,cpu1",
     ),
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
     "evener bench NET.",
@@ -60,6 +68,19 @@ if TYPE_CHECKING:
     help='Only plans at most this slow, such as "40 ms".',
 )
 @options.stages_option
+@options.cuts_option(required=False)
+@click.option(
+    "--on",
+    metavar="PROCESSORS",
+    callback=options.through(options.read_places),
+    help="The processor of each stage, with how many of its cores, such as cpu0:1,cpu1:4,gpu0; "
+    "nothing is left to choose then.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Plan nothing: list the blocks and cuts, and why the network cannot be cut elsewhere.",
+)
 @options.profile_option
 @click.option(
     "--board",
@@ -89,6 +110,9 @@ def command(
     shapes: options.Shapes,
     target: Path | None,
     as_json: bool,
+    explain: bool,
+    cuts: tuple[int, ...] | None,
+    on: options.Places | None,
     **choices: Any,  # noqa: ANN401 - the options above, each handed on under its own name
 ) -> None:
     """Split a network over the processors.
@@ -97,22 +121,19 @@ def command(
     NET is an ONNX file or the name of a built-in network. A network that was never profiled on
     this machine is measured first. With --board nothing is measured, and NET needs no file.
     """
-    from evener import workflow
     from evener.artifacts import files
 
-    try:
-        with output.progress() as report:
-            plan = workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
-    except InfeasibleError:
-        if as_json and choices["space"] == "paper":
-            counted = workflow.count_plans(
-                net,
-                granularity=choices["granularity"],
-                shapes=dict(shapes),
-                board=choices["board"],
-            )
-            output.print_json(no_plan_for_programs(*counted))
-        raise
+    if explain:
+        _refuse_beside("--explain plans nothing", allowed=_OF_EXPLAIN)
+        _explain(net, choices["granularity"], shapes, as_json=as_json)
+        return
+    if cuts is not None and on is None:
+        raise click.UsageError("--cuts needs --on, with a processor for each stage")
+    plan = (
+        _planned(net, shapes, choices, as_json=as_json)
+        if on is None
+        else _by_hand(net, cuts or (), on, shapes, choices)
+    )
     if target is not None:
         files.save(target, plan, made_from={"network": plan.network_sha256}, took_s=plan.elapsed_s)
         output.note(f"wrote {target}")
@@ -139,6 +160,67 @@ def _profile(net: str, *, board: str | None, profile: Path | None, **choices: An
         return files.load(profile, Profile).value
     asked = ("granularity", "processors", "runtimes", "shapes")
     return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
+
+
+def _planned(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool) -> "Plan":
+    from evener import workflow
+
+    try:
+        with output.progress() as report:
+            return workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
+    except InfeasibleError:
+        if as_json and choices["space"] == "paper":
+            counted = workflow.count_plans(
+                net,
+                granularity=choices["granularity"],
+                shapes=dict(shapes),
+                board=choices["board"],
+            )
+            output.print_json(no_plan_for_programs(*counted))
+        raise
+
+
+def _by_hand(
+    net: str,
+    cuts: tuple[int, ...],
+    on: options.Places,
+    shapes: options.Shapes,
+    choices: dict[str, Any],
+) -> "Plan":
+    from evener import workflow
+
+    _refuse_beside("--on leaves nothing to choose", allowed=_OF_HAND)
+    kept = {name: choices[name] for name in ("granularity", "runtimes", "profile")}
+    with output.progress() as report:
+        return workflow.plan_by_hand(
+            net, cuts=cuts, on=on, shapes=dict(shapes), progress=report, **kept
+        )
+
+
+def _explain(net: str, granularity: Any, shapes: options.Shapes, *, as_json: bool) -> None:  # noqa: ANN401 - a choice of click's
+    from evener import workflow
+
+    explanation = workflow.explain_network(net, granularity=granularity, shapes=dict(shapes))
+    if as_json:
+        output.print_json(explanation)
+        return
+    from evener.cli.explained import lay_out_explanation
+
+    output.print_for_people(lay_out_explanation(explanation))
+
+
+def _refuse_beside(why: str, *, allowed: frozenset[str]) -> None:
+    """Refuse options that were given and would have no effect."""
+    context = click.get_current_context()
+    given = [
+        param.opts[-1]
+        for param in context.command.params
+        if isinstance(param, click.Option)
+        and param.name not in allowed
+        and context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"{why}: leave out {', '.join(given)}")
 
 
 def no_plan_for_programs(cut_points: int, configurations: int) -> dict[str, Any]:
