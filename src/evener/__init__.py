@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from evener.network.model import load_network as load_network
     from evener.workflow import bench_networks as bench_networks
     from evener.workflow import build_project as build_project
+    from evener.workflow import explain_network as explain_network
     from evener.workflow import find_processors as find_processors
+    from evener.workflow import plan_by_hand as plan_by_hand
     from evener.workflow import plan_network as plan_network
     from evener.workflow import profile_network as profile_network
     from evener.workflow import run_network as run_network
+    from evener.workflow import split_network as split_network
 
 __version__ = "0.1.0"
 
@@ -22,11 +25,14 @@ __version__ = "0.1.0"
 _HOME: Final = {
     "bench_networks": "evener.workflow",
     "build_project": "evener.workflow",
+    "explain_network": "evener.workflow",
     "find_processors": "evener.workflow",
     "load_network": "evener.network.model",
+    "plan_by_hand": "evener.workflow",
     "plan_network": "evener.workflow",
     "profile_network": "evener.workflow",
     "run_network": "evener.workflow",
+    "split_network": "evener.workflow",
 }
 __all__ = [  # noqa: PLE0604 - sorted names, most of them found by __getattr__
     "EvenerError",

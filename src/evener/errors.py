@@ -10,6 +10,7 @@
     │   └── MissingExtraError    an optional package is needed; says what to install
     ├── InfeasibleError          the input is valid but a limit cannot be met; exit code 1
     ├── StageFailedError         a stage of a running pipeline raised
+    ├── FrameFailedError         the unsplit network cannot answer a frame
     ├── RuntimeFailedError       a runtime refused a network or failed to run it
     └── ChannelError             a hand-off between stages ended
         ├── ChannelClosedError   the other side closed it
@@ -138,6 +139,18 @@ class StageFailedError(EvenerError):
     def __init__(self, message: str, *, stage: int, frame_id: int = -1) -> None:
         super().__init__(message)
         self.stage = stage
+        self.frame_id = frame_id
+
+
+class FrameFailedError(EvenerError):
+    """The unsplit network cannot answer a frame, so no plan of it can.
+
+    Attributes:
+        frame_id: number of the frame, from 0.
+    """
+
+    def __init__(self, message: str, *, frame_id: int) -> None:
+        super().__init__(message)
         self.frame_id = frame_id
 
 

@@ -20,9 +20,11 @@ from evener.artifacts.processors import Machine, Processor
 from evener.artifacts.profile import Block, HandOff, Profile, SegmentTime
 from evener.artifacts.requirements import Verdict, Verdicts
 from evener.artifacts.score import Score
+from evener.artifacts.split import Piece, Split
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import StageTrace, Trace
 from evener.cli.main import execute
+from evener.network.explain import Crossing, Cut, Explanation, NoCut
 
 PART = Part(first_block=0, last_block=0, runtime="onnxruntime")
 LANE = Lane(processor="cpu0", cores=(0,), parts=(PART,), time_s=0.01)
@@ -147,6 +149,36 @@ KEPT = Kept(
     made_from={"network": "ab" * 32},
     made=Made(at="2026-01-01T00:00:00+00:00", took_s=1.5, by="0.1.0"),
 )
+SPLIT = Split(
+    network="tiny",
+    network_sha256="ab" * 32,
+    granularity="paper",
+    parts=(
+        Piece(
+            file="tiny.0.onnx",
+            sha256="cd" * 32,
+            first_block=0,
+            last_block=1,
+            inputs=(TENSOR,),
+            outputs=(TENSOR,),
+        ),
+    ),
+)
+EXPLANATION = Explanation(
+    network="tiny",
+    granularity="paper",
+    blocks=PROFILE.blocks * 2,
+    cuts=(Cut(after_block=0, tensors=(Crossing(name="x", bytes=16),)),),
+    no_cuts=(
+        NoCut(
+            block=1,
+            after="conv1",
+            before="conv2",
+            tensors=(Crossing(name="p", bytes=2_000), Crossing(name="q", bytes=None)),
+            reason="2 tensors would cross",
+        ),
+    ),
+)
 COMPARISON = Comparison(
     rows=(
         Row(
@@ -213,6 +245,12 @@ def plan() -> Plan:
 
 
 @pytest.fixture
+def explanation() -> Explanation:
+    """Two blocks with a cut between them, and two layers that cannot be parted."""
+    return EXPLANATION
+
+
+@pytest.fixture
 def trace() -> Trace:
     """A run whose answers were equal."""
     return TRACE
@@ -245,6 +283,7 @@ def artifacts() -> tuple[Artifact, ...]:
         PLAN,
         PROFILE,
         SCORED,
+        SPLIT,
         TRACE,
         VERDICTS,
     )
@@ -271,6 +310,9 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
         "find_processors": MACHINE,
         "profile_network": KEPT,
         "plan_network": PLAN,
+        "plan_by_hand": PLAN,
+        "explain_network": EXPLANATION,
+        "split_network": SPLIT,
         "run_network": workflow.RunResult(
             trace=TRACE, plan=PLAN, tolerance=1e-6, unsplit_rate_hz=100.0
         ),

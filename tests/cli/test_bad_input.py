@@ -12,7 +12,13 @@ from evener.artifacts.plan import Plan
 from evener.testing.tiny import dense
 
 Evener = Callable[..., tuple[int, str, str]]
-NETWORK_VERBS = [("profile",), ("plan",), ("run", "--frames", "4"), ("bench",)]
+NETWORK_VERBS = [
+    ("profile",),
+    ("plan",),
+    ("split", "--cuts", "0", "-o", "parts"),
+    ("run", "--frames", "4"),
+    ("bench",),
+]
 
 
 def custom_operator() -> bytes:
@@ -118,6 +124,46 @@ def test_an_option_that_does_not_fit_the_network_or_machine_is_refused(
     refused(evener, "plan", "model.onnx", *options, message=message)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cuts", "0", "--on", "cpu0,cpu0"), "there is no cut 0: model in 1 block cannot be cut"),
+        (("--on", "cpu0,cpu0"), "stages by the cuts: 1, processors named: 2 (cpu0, cpu0)"),
+        (("--on", "gpu7:2"), "there is no processor 'gpu7'"),
+    ],
+)
+def test_a_plan_by_hand_that_cannot_be_is_refused_before_anything_is_measured(
+    options: tuple[str, ...], message: str, evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    Path("model.onnx").write_bytes(dense())
+    unchanged()
+
+    refused(evener, "plan", "model.onnx", *options, message=message)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "folder", "message"),
+    [
+        ("0", "there", "there exists already, and nothing is overwritten"),
+        ("0", "model.onnx", "model.onnx exists already"),
+        ("0", "model.onnx/parts", "cannot write the folder model.onnx/parts"),
+        ("1", "new/parts", "there is no cut 1: model in 2 blocks has the cuts 0 to 0"),
+    ],
+)
+def test_a_split_that_cannot_be_is_refused(
+    cuts: str, folder: str, message: str, evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    Path("model.onnx").write_bytes(dense(layers=2))
+    Path("there").mkdir()
+    Path("there/mine.txt").write_text("keep")
+    unchanged()
+
+    ended, out, err = evener("split", "model.onnx", "--cuts", cuts, "-o", folder)
+
+    assert (ended, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
 def test_a_plan_of_another_network_is_refused(
     evener: Evener, plan: Plan, unchanged: Callable[[], None]
 ) -> None:
@@ -219,3 +265,35 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
     assert (code, out) == (1, "")
     assert err.count("evener plan: ") == 1
     assert "no plan keeps a latency of 0.001 µs: the shortest is" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("alexnet", "--board", "vim4"), "no board 'vim4'; there are khadas-vim3, rk3399pro"),
+        (("alexnet", "--board", "none.toml"), "cannot read none.toml"),
+        (("vgg19", "--board", "rk3399pro"), "the board rk3399pro has no times of 'vgg19'"),
+        (("alexnet", "--board", "khadas-vim3", "--transfers"), "has no times of transfers"),
+        (("alexnet", "--transfers"), "give --board with --transfers"),
+        (("alexnet", "--board", "rk3399pro", "--profile", "p.json"), "give --board, or "),
+        (("alexnet", "--board", "rk3399pro", "--granularity", "strict"), "give --board, or "),
+        (("alexnet", "--board", "rk3399pro", "--processors", "X"), "it knows B, G, L"),
+    ],
+)
+def test_a_board_that_cannot_be_planned_for_is_refused(
+    evener: Evener, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = evener("plan", *arguments)
+
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_plan_for_a_board_cannot_be_run(evener: Evener, unchanged: Callable[[], None]) -> None:
+    evener("plan", "alexnet", "--board", "khadas-vim3", "-o", "p.json")
+    unchanged()
+
+    code, _, err = evener("run", "alexnet", "--plan", "p.json", "--frames", "2")
+
+    assert code == 2
+    assert "a plan made with --board predicts what the board would reach" in err

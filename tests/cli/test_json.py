@@ -34,6 +34,10 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "bound_rate_hz": (),
         "elapsed_s": (),
     },
+    "split": {
+        "network": (),
+        "parts": ("file", "sha256", "first_block", "last_block", "inputs", "outputs"),
+    },
     "run": {
         "frames": (),
         "rate_hz": (),
@@ -69,6 +73,7 @@ ARGUMENTS = {
     "processors": (),
     "profile": ("tiny",),
     "plan": ("tiny",),
+    "split": ("tiny", "--cuts", "0", "-o", "parts"),
     "run": ("tiny", "--frames", "20"),
     "bench": ("tiny",),
     "build": ("p",),
@@ -107,6 +112,16 @@ def test_a_stage_of_a_plan_shows_its_first_lane_and_how_often_it_is_replicated(
 
 
 @pytest.mark.usefixtures("workflow_calls")
+def test_an_explanation_is_printed_for_programs(evener: Evener) -> None:
+    found = json.loads(evener("plan", "tiny", "--explain", "--json")[1])
+
+    assert [cut["after_block"] for cut in found["cuts"]] == [0]
+    assert found["cuts"][0]["tensors"] == [{"name": "x", "bytes": 16}]
+    assert len(found["blocks"]) == 2
+    assert found["no_cuts"][0]["reason"] == "2 tensors would cross"
+
+
+@pytest.mark.usefixtures("workflow_calls")
 def test_a_printed_profile_is_a_profile_file(
     evener: Evener, tmp_path: Path, kept_profile: Kept[Profile]
 ) -> None:
@@ -142,6 +157,30 @@ def test_a_profile_is_written_with_what_it_was_made_from(
     evener("profile", "tiny", "-o", path)
 
     assert load(path, Profile).made_from == kept_profile.made_from
+
+
+def test_a_plan_for_a_board_needs_no_measuring_and_has_the_promised_keys(evener: Evener) -> None:
+    code, out, err = evener(
+        *("plan", "alexnet", "--board", "rk3399pro", "--transfers", "--space", "paper", "--json")
+    )
+
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert GOLDEN["plan"].keys() <= found.keys()
+    assert (found["cut_points"], found["configurations"]) == (7, 126)
+    assert {stage["runtime"] for stage in found["stages"]} == {"armcl"}
+    assert [stage["processor"] for stage in found["stages"]] == ["G", "L", "B"]
+
+
+def test_the_plans_on_a_board_are_counted_even_where_none_fits(evener: Evener) -> None:
+    code, out, _ = evener(
+        *("plan", "mobilenet", "--board", "khadas-vim3", "--space", "paper"),
+        *("--processors", "B,G", "--json"),
+    )
+
+    found = json.loads(out)
+    assert code == 1
+    assert (found["cut_points"], found["configurations"], found["stages"]) == (13, 468, [])
 
 
 def test_the_space_of_the_paper_is_counted_even_where_no_plan_fits(evener: Evener) -> None:

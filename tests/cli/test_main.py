@@ -21,7 +21,7 @@ from evener.errors import (
 )
 
 Evener = Callable[..., tuple[int, str, str]]
-HEAVY = {"torch", "onnxruntime", "onnx", "onnx_ir", "openvino", "numpy", "rich", "sklearn"}
+HEAVY = {"torch", "onnxruntime", "onnx", "onnx_ir", "openvino", "numpy", "rich", "sklearn", "scipy"}
 
 
 def raising(error: BaseException) -> Callable[..., object]:
@@ -133,13 +133,15 @@ def test_ctrl_c_while_a_library_is_loaded_is_no_fault_of_it(
         (("profile", ""), "invalid value for 'NET': the name is empty"),
         (("run", "", "--frames", "1"), "invalid value for 'NET': the name is empty"),
         (("run", "x", "--frames", "1", "--plan", ""), "'--plan': the name is empty"),
+        (("split", "", "--cuts", "0", "-o", "x"), "invalid value for 'NET': the name is empty"),
+        (("split", "x", "--cuts", "0", "-o", ""), "invalid value for '-o': the name is empty"),
         (("bench", "x", ""), "invalid value for 'NET...': the name is empty"),
         (("build", ""), "invalid value for 'PROJECT': the name is empty"),
         (("show", ""), "invalid value for 'FILE': the name is empty"),
         (("init", "x", "--data", ""), "invalid value for '--data': the name is empty"),
         (("plam", "x"), "evener: no such command 'plam'; see evener -h"),
         (("plan",), "evener plan: missing argument 'NET'; see evener plan -h"),
-        (("plan", "x", "--board", "y"), "evener plan: no such option '--board'"),
+        (("plan", "x", "--bord", "y"), "evener plan: no such option '--bord'"),
         (("plan", "x", "--method", "guess"), "'guess' is not one of 'dp', 'exhaustive'"),
         (("plan", "x", "--stages", "0"), "invalid value for '--stages': 0 is not in the range"),
         (("plan", "x", "--max-latency", "20"), "'20' has no unit, and is no time: write '20 ms'"),
@@ -148,6 +150,17 @@ def test_ctrl_c_while_a_library_is_loaded_is_no_fault_of_it(
         (("plan", "x", "--shape", "a=1,b"), "'a=1,b' is no shape: write NAME=1,3,224,224"),
         (("plan", "x", "--shape", "1,3"), "'1,3' is no shape"),
         (("plan", "x", "--processors", "cpu0,,"), "'cpu0,,' holds an empty name"),
+        (("plan", "x", "--cuts", "4,b"), "'4,b' are no cuts: write 4,6 to cut after the blocks"),
+        (("plan", "x", "--cuts", "4"), "--cuts needs --on, with a processor for each stage"),
+        (("plan", "x", "--on", "cpu0:"), "'cpu0:' is no processor: write NAME or NAME:CORES"),
+        (("plan", "x", "--on", "cpu0,,b"), "'' is no processor: write NAME or NAME:CORES"),
+        (
+            ("plan", "x", "--on", "cpu0", "--stages", "2", "--space", "full"),
+            "--on leaves nothing to choose: leave out --space, --stages",
+        ),
+        (("plan", "x", "--explain", "-o", "y"), "--explain plans nothing: leave out -o"),
+        (("split", "x", "-o", "y"), "evener split: missing option '--cuts'"),
+        (("split", "x", "--cuts", "1"), "evener split: missing option '-o'"),
         (("run", "x"), "evener run: missing option '--frames'"),
         (("run", "x", "--frames", "0"), "'0' is neither a count from 1 nor an .npz file"),
         (("run", "x", "--frames", "a.png"), "'a.png' is neither a count from 1 nor an .npz file"),

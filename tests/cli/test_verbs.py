@@ -19,6 +19,7 @@ from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.verb import Verb
+from evener.network.explain import Explanation
 
 Evener = Callable[..., tuple[int, str, str]]
 Calls = dict[str, dict[str, Any]]
@@ -43,13 +44,19 @@ OPTIONS = {
         "--space",
         "--max-latency",
         "--stages",
+        "--cuts",
+        "--on",
+        "--explain",
         "--profile",
+        "--board",
+        "--transfers",
         "--processors",
         "--runtimes",
         "--shape",
         "-o",
         "--json",
     ],
+    "split": ["--cuts", "-o", "--granularity", "--shape", "--json"],
     "run": [
         "--frames",
         "--plan",
@@ -127,7 +134,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         *("plan", "tiny", "--granularity", "strict", "--method", "exhaustive"),
         *("--objective", "latency", "--space", "paper", "--max-latency", "40 ms"),
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
-        *("--runtimes", "onnxruntime"),
+        *("--runtimes", "onnxruntime", "--board", "own.toml", "--transfers"),
         *("--shape", "a=1,3", "--shape", "b=7", "--json"),
     )
 
@@ -142,6 +149,8 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         "max_latency_s": pytest.approx(0.04),
         "stages": 2,
         "profile": Path("p.json"),
+        "board": "own.toml",
+        "transfers": True,
         "processors": ("cpu0", "gpu0"),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1, 3), "b": (7,)},
@@ -162,10 +171,104 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
         "max_latency_s": None,
         "stages": None,
         "profile": None,
+        "board": None,
+        "transfers": False,
         "processors": None,
         "runtimes": None,
         "shapes": {},
     }
+
+
+def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    evener(
+        *(
+            "plan",
+            "tiny",
+            "--cuts",
+            "4, 6",
+            "--on",
+            "cpu0:1,cpu0:1, gpu0",
+            "--runtimes",
+            "openvino",
+        ),
+        *("--granularity", "strict", "--profile", "p.json", "--shape", "a=1", "--json"),
+    )
+
+    call = workflow_calls["plan_by_hand"]
+    assert callable(call.pop("progress"))
+    assert call == {
+        "given": ("tiny",),
+        "cuts": (4, 6),
+        "on": (("cpu0", 1), ("cpu0", 1), ("gpu0", None)),
+        "granularity": "strict",
+        "runtimes": ("openvino",),
+        "profile": Path("p.json"),
+        "shapes": {"a": (1,)},
+    }
+    assert "plan_network" not in workflow_calls
+
+
+def test_a_processor_alone_takes_the_whole_network(evener: Evener, workflow_calls: Calls) -> None:
+    evener("plan", "tiny", "--on", "cpu0")
+
+    assert workflow_calls["plan_by_hand"]["cuts"] == ()
+
+
+def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> None:
+    out = evener("plan", "tiny", "--explain", "--granularity", "strict", "--shape", "a=1")[1]
+
+    assert workflow_calls == {
+        "explain_network": {"given": ("tiny",), "granularity": "strict", "shapes": {"a": (1,)}}
+    }
+    assert "tiny in 2 blocks by the rule 'paper'" in out
+    assert "x (16 B)" in out
+    assert "conv1   conv2    p (2 kB), q (-)" in out
+    assert "2 tensors would cross" in out
+
+
+def test_where_every_layer_can_be_parted_that_is_said(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, explanation: Explanation
+) -> None:
+    all_parted = msgspec.structs.replace(explanation, no_cuts=())
+    monkeypatch.setattr(workflow, "explain_network", lambda *_, **__: all_parted, raising=False)
+
+    assert "every two neighbouring main layers can be parted" in evener("plan", "x", "--explain")[1]
+
+
+def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
+    code, out, err = evener(
+        *("split", "tiny", "--cuts", "1", "-o", "parts", "--granularity", "strict"),
+        *("--shape", "a=1"),
+    )
+
+    call = workflow_calls["split_network"]
+    assert callable(call.pop("progress"))
+    assert call == {
+        "given": ("tiny",),
+        "cuts": (1,),
+        "folder": Path("parts"),
+        "granularity": "strict",
+        "shapes": {"a": (1,)},
+    }
+    assert (code, err) == (0, "wrote parts\n")
+    assert "tiny.0.onnx      0-1   x (16 B)   x (16 B)" in out
+
+
+def test_the_table_of_a_plan_says_how_far_it_is_from_the_bound(
+    evener: Evener, workflow_calls: Calls, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert workflow_calls == {}
+    assert "predicted: 150 /s (any plan: at most 160 /s; gap 6.2%)" in evener("plan", "tiny")[1]
+
+    estimated = msgspec.structs.replace(plan, bound_estimated=True)
+    monkeypatch.setattr(workflow, "plan_network", lambda *_, **__: estimated)
+    assert "(any plan: at most 160 /s, by estimated times; gap" in evener("plan", "tiny")[1]
+
+    unknown = msgspec.structs.replace(plan, bound_rate_hz=None)
+    monkeypatch.setattr(workflow, "plan_network", lambda *_, **__: unknown)
+    assert "predicted: 150 /s, latency" in evener("plan", "tiny")[1]
 
 
 def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_path: Path) -> None:

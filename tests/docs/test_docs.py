@@ -2,12 +2,14 @@
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
+from evener.artifacts.board import known_boards, load_board, parse_board
 from evener.artifacts.project import parse_project
 from evener.artifacts.requirements import METRICS
 from evener.cli.main import VERBS, cli
@@ -90,11 +92,21 @@ def test_every_unit_of_a_requirement_is_named(dimension: str) -> None:
     assert all(f"`{unit}`" in row for unit in SCALES[dimension] if unit.isascii())
 
 
-@pytest.mark.parametrize(("where", "text"), [(where, text) for where, _, text in blocks("toml")])
-def test_every_project_file_in_the_documentation_is_accepted(where: str, text: str) -> None:
-    import tomllib
+@pytest.mark.parametrize(("where", "kind", "text"), list(blocks("toml")))
+def test_every_file_of_settings_in_the_documentation_is_accepted(
+    where: str, kind: str, text: str
+) -> None:
+    raw = tomllib.loads(text)
 
-    assert parse_project(tomllib.loads(text)).data.source, where
+    assert parse_board(raw).networks if kind == "board" else parse_project(raw).data.source, where
+
+
+def test_the_page_of_the_boards_names_each_with_its_networks() -> None:
+    text = (ROOT / "docs/boards.md").read_text()
+
+    for name in known_boards():
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{name}` "))
+        assert all(f"`{network}`" in row for network in load_board(name).networks)
 
 
 @pytest.mark.parametrize("one", PAGES, ids=lambda one: str(one.relative_to(ROOT)))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evener.artifacts.profile import HandOff, Profile
+from evener.artifacts.profile import HandOff, Profile, Transfer
 from evener.errors import InfeasibleError
 from evener.plan import chain, exhaustive
 from evener.plan.problem import Problem, make_problem
@@ -41,9 +41,22 @@ def instances(draw: st.DrawFn) -> Instance:
     return blocks, sizes, times
 
 
+@st.composite
+def transfers(draw: st.DrawFn) -> HandOff:
+    """Draw a hand-off that costs more between some processors than between others."""
+    names = st.sampled_from(["cpu0", "cpu1", "gpu0"])
+    pairs = draw(st.dictionaries(st.tuples(names, names), st.integers(0, 5), max_size=6))
+    return HandOff(
+        fixed_s=0.0,
+        transfers=tuple(
+            Transfer(sender=sender, receiver=receiver, fixed_s=float(cost))
+            for (sender, receiver), cost in pairs.items()
+        ),
+    )
+
+
 def profile_from(
-    profile_of: ProfileOf,
-    instance: Instance,
+    profile_of: ProfileOf, instance: Instance, hand_off: HandOff | None = None
 ) -> Profile:
     blocks, sizes, times = instance
     return profile_of(
@@ -53,15 +66,16 @@ def profile_from(
             key: (lambda first, last, row=row: row[first * blocks + last])
             for key, row in times.items()
         },
+        hand_off=hand_off,
     )
 
 
 @settings(deadline=None, max_examples=30)
-@given(instance=instances())
+@given(instance=instances(), hand_off=st.one_of(st.none(), transfers()))
 def test_the_quickest_chain_of_each_number_of_stages_is_the_last_of_its_front(
-    profile_of: ProfileOf, instance: Instance
+    profile_of: ProfileOf, instance: Instance, hand_off: HandOff | None
 ) -> None:
-    problem = make_problem(profile_from(profile_of, instance))
+    problem = make_problem(profile_from(profile_of, instance, hand_off))
     fronts = {
         stages: _front_or_refusal(exhaustive.front, problem, stages)
         for stages in range(1, problem.most_stages + 1)
@@ -78,14 +92,19 @@ def test_the_quickest_chain_of_each_number_of_stages_is_the_last_of_its_front(
     )
 
 
-@settings(deadline=None, max_examples=60)
-@given(instance=instances(), stages=st.one_of(st.none(), st.integers(1, 3)))
+@settings(deadline=None, max_examples=80)
+@given(
+    instance=instances(),
+    hand_off=st.one_of(st.none(), transfers()),
+    stages=st.one_of(st.none(), st.integers(1, 3)),
+)
 def test_for_no_number_of_credits_is_another_plan_better(
     profile_of: ProfileOf,
     instance: Instance,
+    hand_off: HandOff | None,
     stages: int | None,
 ) -> None:
-    problem = make_problem(profile_from(profile_of, instance))
+    problem = make_problem(profile_from(profile_of, instance, hand_off))
 
     found = _front_or_refusal(chain.front, problem, stages)
     expected = _front_or_refusal(exhaustive.front, problem, stages)
@@ -134,12 +153,13 @@ def test_every_block_runs_once_in_order_and_no_core_twice(
 
 
 @settings(deadline=None, max_examples=60)
-@given(instance=instances())
+@given(instance=instances(), hand_off=transfers())
 def test_the_period_and_the_credits_are_those_of_the_stages(
     profile_of: ProfileOf,
     instance: Instance,
+    hand_off: HandOff,
 ) -> None:
-    problem = make_problem(profile_from(profile_of, instance))
+    problem = make_problem(profile_from(profile_of, instance, hand_off))
     try:
         chains = chain.front(problem)
     except InfeasibleError:
@@ -147,11 +167,15 @@ def test_the_period_and_the_credits_are_those_of_the_stages(
 
     for found in chains:
         assert found.period_s == max(
-            problem.period_s(step.team)[step.first_block, step.last_block] for step in found.steps
+            problem.period_s(step.team, step.receiver)[step.first_block, step.last_block]
+            for step in found.steps
         )
         assert found.credits == sum(
-            problem.credits(step.team)[step.first_block, step.last_block] for step in found.steps
+            problem.credits(step.team, step.receiver)[step.first_block, step.last_block]
+            for step in found.steps
         )
+        takers = [problem.receiver(step.team) for step in found.steps[1:]]
+        assert [step.receiver for step in found.steps] == [*takers, 0]
 
 
 def test_a_slow_processor_takes_the_light_end(profile_of: ProfileOf) -> None:
@@ -175,6 +199,23 @@ def test_a_dear_hand_off_makes_copies_better_than_stages(profile_of: ProfileOf) 
 
     assert len(best.steps) == 1
     assert best.period_s == pytest.approx((2.0 + 1.0) / 2)
+
+
+def test_the_order_of_the_stages_heeds_what_each_transfer_costs(profile_of: ProfileOf) -> None:
+    times = {(name, 1): lambda *_: 2.0 for name in ("cpu0", "cpu1", "gpu0")}
+    dear = [("cpu0", "cpu1"), ("cpu0", "gpu0"), ("cpu1", "gpu0"), ("gpu0", "cpu0")]
+    hand_off = HandOff(
+        fixed_s=0.0,
+        transfers=tuple(Transfer(sender=a, receiver=b, fixed_s=3.0) for a, b in dear),
+    )
+    profile = profile_of(3, {"cpu0": 1, "cpu1": 1, "gpu0": 1}, times, hand_off=hand_off)
+    problem = make_problem(profile, space="paper")
+
+    (best,) = chain.front(problem)
+
+    order = [problem.processors[step.team.processors[0]].name for step in best.steps]
+    assert order == ["gpu0", "cpu1", "cpu0"]  # every other order has a dear transfer
+    assert best.period_s == 2.0
 
 
 def test_more_credits_are_listed_only_where_they_pay(profile_of: ProfileOf) -> None:

@@ -6,7 +6,7 @@ from math import inf
 import msgspec
 import pytest
 
-from evener.artifacts.profile import HandOff, Profile
+from evener.artifacts.profile import HandOff, Profile, Transfer
 from evener.errors import InfeasibleError, InputError
 from evener.plan.problem import Team, make_problem
 
@@ -109,6 +109,43 @@ def test_a_quick_lane_holds_what_it_finishes_while_the_slow_one_works(
 
     assert problem.period_s(both)[0, 0] == pytest.approx(1 / (1 / 1.0 + 1 / 0.3))
     assert problem.credits(both)[0, 0] == 1 + 4
+
+
+def test_the_lane_that_sends_pays_for_the_dearest_processor_that_may_take(
+    profile_of: ProfileOf,
+) -> None:
+    costs = {("cpu0", "cpu1"): 1.0, ("cpu0", "gpu0"): 3.0, ("gpu0", "cpu0"): 7.0}
+    hand_off = HandOff(
+        fixed_s=0.5,
+        transfers=tuple(Transfer(sender=a, receiver=b, fixed_s=s) for (a, b), s in costs.items()),
+    )
+    sizes = {"cpu0": 1, "cpu1": 1, "gpu0": 1}
+    times = {("cpu0", 1): additive(10.0)}
+    problem = make_problem(profile_of(1, sizes, times, hand_off=hand_off))
+    sender = next(team for team in problem.teams if team.processors == (0,))
+    receiver = {takers: number for number, takers in enumerate(problem.receivers)}
+
+    for takers, paid_s in {(): 0.0, (1,): 1.0, (2,): 3.0, (1, 2): 3.0}.items():
+        assert problem.period_s(sender, receiver[takers])[0, 0] == 10.5 + paid_s
+        assert problem.lane_s(0, 0, 0, receiver[takers]) == 10.5 + paid_s
+
+
+def test_receivers_are_told_apart_only_where_transfers_differ(profile_of: ProfileOf) -> None:
+    problem = make_problem(profile_of(2, {"cpu0": 1, "gpu0": 1}, {}))
+
+    assert problem.receivers == ((),)
+    assert {problem.receiver(team) for team in problem.teams} == {0}
+
+
+def test_a_transfer_that_cannot_be_is_refused(profile_of: ProfileOf) -> None:
+    wrong = HandOff(
+        fixed_s=0.0, transfers=(Transfer(sender="cpu0", receiver="gpu0", fixed_s=-1.0),)
+    )
+
+    with pytest.raises(
+        InputError, match=r"transfer from cpu0 to gpu0 -1.0 s: it must be 0 or more"
+    ):
+        make_problem(profile_of(1, {"cpu0": 1, "gpu0": 1}, {}, hand_off=wrong))
 
 
 def test_a_team_with_a_lane_that_cannot_run_a_segment_cannot(profile_of: ProfileOf) -> None:

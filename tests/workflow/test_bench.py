@@ -6,8 +6,14 @@ import msgspec
 import pytest
 
 from evener.artifacts.comparison import Comparison, Ratio
+from evener.artifacts.plan import Plan
+from evener.network.frames import random_frames
+from evener.plan.decide import make_baseline
 from evener.testing import plans, tiny
+from evener.workflow import bench, live
 from evener.workflow.bench import bench_networks, describe, together
+from evener.workflow.opened import Opened, open_network
+from evener.workflow.profile import profile_network
 
 
 def test_every_network_has_a_row_for_the_plan_and_each_baseline(
@@ -52,12 +58,27 @@ def test_a_plan_is_named_by_its_shape() -> None:
     assert describe(split) == "2 stages: p0a[0] > p1a[1]"
 
 
-def test_the_plan_is_a_row_of_its_own_even_if_it_equals_a_baseline(net: str) -> None:
-    found = bench_networks([net], rounds=2)
-    rows = {row.kind: row for row in found.rows}
+def test_plans_that_run_the_same_are_measured_once(
+    net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[set[str]] = []
+    measure = live.measure_plans
 
-    best = max(
-        (rows[kind] for kind in ("single", "all_cores", "copies")), key=lambda row: row.rate_hz
+    def noted(opened: Opened, plans: dict[str, Plan], *given: object, **options: object) -> object:
+        measured.append(set(plans))
+        return measure(opened, plans, *given, **options)  # type: ignore[arg-type] # as given
+
+    monkeypatch.setattr(bench, "measure_plans", noted)
+    opened = open_network(net)
+    profile = profile_network(net).value
+    copies = make_baseline(profile, "copies")
+
+    found = bench.compare_opened(
+        opened, copies, profile, random_frames(opened.network.inputs, 2, seed=0), rounds=2
     )
-    assert found.ratios[0].over == best.kind
-    assert msgspec.structs.replace(rows["plan"], kind=best.kind) != best
+
+    rows = {row.kind: row for row in found.rows}
+    assert "copies" not in measured[0]
+    assert msgspec.structs.replace(rows["plan"], kind="copies") == rows["copies"]
+    if found.ratios[0].over == "copies":
+        assert found.ratio_best == 1

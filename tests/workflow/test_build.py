@@ -160,6 +160,24 @@ def test_a_build_without_the_packages_says_what_to_install(
     assert not (project / ".evener").exists()
 
 
+def test_a_processor_that_is_not_here_is_refused_before_the_search(project: Path) -> None:
+    with (project / "evener.toml").open("a") as file:
+        file.write('\n[plan]\nprocessors = ["cpu9"]\n')
+
+    with pytest.raises(InputError, match="no processor 'cpu9'"):
+        build_project(project)
+    assert not (project / ".evener").exists()
+
+
+def test_a_project_is_the_same_from_any_folder(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_project(project)
+    monkeypatch.chdir(project.parent)
+
+    assert build_project(Path(project.name)).ran == ()
+
+
 def test_a_build_beside_another_is_refused(project: Path) -> None:
     with open_steps(project), pytest.raises(InputError, match="another build of"):
         build_project(project)

@@ -1,9 +1,13 @@
 """A network is opened with only the processors and runtimes that may be used."""
 
+from collections.abc import Callable
+
 import pytest
+from onnx import helper
 
 from evener.artifacts.processors import Machine, Processor
 from evener.errors import InputError
+from evener.testing import tiny
 from evener.workflow.opened import open_network, restrict
 
 MACHINE = Machine(
@@ -47,3 +51,18 @@ def test_a_named_runtime_is_used_alone(net: str) -> None:
 def test_an_unknown_runtime_is_refused(net: str, names: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
         open_network(net, runtimes=names)
+
+
+def test_a_shape_beyond_the_memory_is_refused(write: Callable[[str, bytes], str]) -> None:
+    relu = helper.make_node("Relu", ["x"], ["y"])
+    net = write(
+        "open.onnx",
+        tiny.network(
+            [relu],
+            inputs=[tiny.floats("x", "n", 1024)],
+            outputs=[tiny.floats("y", "n", 1024)],
+        ),
+    )
+
+    with pytest.raises(InputError, match=r"one frame of open takes .* GB with its answer"):
+        open_network(net, shapes={"x": (10**9, 1024)})

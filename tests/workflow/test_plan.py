@@ -77,6 +77,18 @@ def test_the_plans_of_the_paper_are_counted_whatever_the_machine(
     assert count_plans(net) == counted
 
 
+def test_the_plans_of_a_board_are_counted_by_its_parts() -> None:
+    assert count_plans("googlenet", board="khadas-vim3") == (10, 270)
+
+
+def test_a_plan_for_a_board_is_a_prediction() -> None:
+    plan = plan_network("resnet50", board="khadas-vim3", space="paper")
+
+    assert plan.measured is None
+    assert plan.elapsed_s > 0
+    assert round(plan.rate_hz, 1) == 10.2
+
+
 def test_the_space_of_the_paper_is_refused_before_anything_is_measured(
     net: str, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from evener.artifacts.files import load, save
@@ -11,9 +12,10 @@ from evener.errors import InputError
 from evener.profile.measure import profile_network as measure
 from evener.testing import tiny
 from evener.workflow import profile as under_test
+from evener.workflow.cache import cache_folder
 from evener.workflow.opened import open_network
 from evener.workflow.plan import interpolated, plan_network
-from evener.workflow.profile import cache_folder, load_profile, profile_network, refine_profile
+from evener.workflow.profile import load_profile, profile_network, refine_profile
 
 
 @pytest.fixture
@@ -55,23 +57,12 @@ def test_another_rule_or_level_is_another_profile(net: str, measured: list[str])
 
 def test_a_damaged_profile_is_measured_again(net: str, measured: list[str]) -> None:
     profile_network(net)
-    (kept,) = (cache_folder() / "profiles").iterdir()
+    (kept,) = (cache_folder() / "profile").iterdir()
     kept.write_text(kept.read_text()[:-100])
 
     profile_network(net)
 
     assert len(measured) == 2
-
-
-def test_the_cache_is_below_home_unless_xdg_says_otherwise(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
-    assert cache_folder() == Path("/elsewhere/evener")
-
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "evener"
 
 
 def test_a_refined_profile_rests_on_measurements_and_is_kept(net: str) -> None:
@@ -123,3 +114,29 @@ def test_a_profile_file_is_what_was_saved(net: str, tmp_path: Path) -> None:
     sha256 = save(tmp_path / "p.json", kept.value, made_from=kept.made_from)
 
     assert sha256 == kept.sha256 == load(tmp_path / "p.json", Profile).sha256
+
+
+def test_a_profile_of_another_machine_is_restricted_by_its_own_names(
+    net: str, tmp_path: Path
+) -> None:
+    profile = profile_network(net, runtimes=["onnxruntime"]).value
+    renamed = tuple(
+        msgspec.structs.replace(one, name="npu7") for one in profile.machine.processors[:1]
+    )
+    other = msgspec.structs.replace(
+        profile,
+        machine=msgspec.structs.replace(profile.machine, host="board", processors=renamed),
+        segments=tuple(
+            msgspec.structs.replace(one, processor="npu7", runtime="rknn")
+            for one in profile.segments
+        ),
+    )
+    save(tmp_path / "p.json", other)
+
+    plan = plan_network(net, profile=tmp_path / "p.json", processors=["npu7"], runtimes=["rknn"])
+
+    assert {lane.processor for stage in plan.stages for lane in stage.lanes} == {"npu7"}
+    with pytest.raises(InputError, match="has no time of onnxruntime; it has rknn"):
+        plan_network(net, profile=tmp_path / "p.json", runtimes=["onnxruntime"])
+    with pytest.raises(InputError, match="knows no processor 'cpu0'; it knows npu7"):
+        plan_network(net, profile=tmp_path / "p.json", processors=["cpu0"])

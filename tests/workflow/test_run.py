@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from evener.artifacts.files import save
 from evener.errors import InputError
@@ -117,3 +118,48 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_run(net: str, tmp_
         with pytest.raises(InputError, match="cannot write"):
             run_network(net, frames=4, out=place)
     assert not (tmp_path / "cache").exists()
+
+
+def test_more_credits_than_frames_take_no_more_memory(net: str) -> None:
+    result = run_network(net, frames=3, credits=10**9)
+
+    assert result.trace.frames == 3
+
+
+def gather(write: Callable[[str, bytes], str]) -> str:
+    """Write a network that looks up a row of a table of four."""
+    node = helper.make_node("Gather", ["table", "at"], ["row"])
+    return write(
+        "gather.onnx",
+        tiny.network(
+            [node],
+            inputs=[helper.make_tensor_value_info("at", TensorProto.INT64, [1])],
+            outputs=[tiny.floats("row", 1, 2)],
+            weights={"table": np.arange(8, dtype=np.float32).reshape(4, 2)},
+        ),
+    )
+
+
+def test_a_frame_that_the_network_cannot_answer_is_named(
+    write: Callable[[str, bytes], str], tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "in.npz", at=np.array([[0], [3], [5000]]))
+
+    with pytest.raises(InputError, match="frame 2 of .*in.npz cannot be answered"):
+        run_network(gather(write), frames=tmp_path / "in.npz")
+
+
+def test_answers_that_are_no_numbers_are_counted(write: Callable[[str, bytes], str]) -> None:
+    net = write(
+        "log.onnx",
+        tiny.network(
+            [
+                helper.make_node("Sub", ["x", "x"], ["zero"]),
+                helper.make_node("Log", ["zero"], ["y"]),
+            ],
+            inputs=[tiny.floats("x", 1, 2)],
+            outputs=[tiny.floats("y", 1, 2)],
+        ),
+    )
+
+    assert run_network(net, frames=4).not_finite == (0, 1, 2, 3)

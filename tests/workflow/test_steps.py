@@ -70,11 +70,11 @@ def test_a_step_whose_side_file_changed_is_made_again(tmp_path: Path) -> None:
 
     def make() -> Page:
         page.write_text("<html>")
-        return Page(path=str(page), sha256=file_sha256(page))
+        return Page(path=page.name, sha256=file_sha256(page))
 
     def run() -> Steps:
         steps = Steps(tmp_path)
-        steps.step("report", Page, {}, make, still_good=lambda made: made.whole)
+        steps.step("report", Page, {}, make, still_good=lambda made: made.whole_in(tmp_path))
         return steps
 
     assert run().ran == ["report"]

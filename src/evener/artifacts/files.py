@@ -8,6 +8,7 @@ inputs give the same hash on any day.
 import hashlib
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
@@ -33,7 +34,7 @@ class Artifact(Protocol):
 
 
 ArtifactT = TypeVar("ArtifactT", bound=Artifact)
-_PARTIAL_PREFIX: Final = ".partial-"
+PARTIAL_PREFIX: Final = ".partial-"
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,14 +116,33 @@ def save(
     Raises:
         InvalidFileError: the file cannot be written; nothing is left behind.
     """
+    kept = in_memory(value, made_from=made_from or {}, took_s=took_s)
+    hashed = _hashed(value, kept.made_from, msgspec.to_builtins(value))
+    body = encode(hashed | {"sha256": kept.sha256, "made": kept.made}, order="sorted")
+    write_whole(path, msgspec.json.format(body, indent=1) + b"\n")
+    return kept.sha256
+
+
+def in_memory(
+    value: ArtifactT, *, made_from: Mapping[str, str], took_s: float = 0.0
+) -> Kept[ArtifactT]:
+    """Return an artifact as `load` would, had it been written.
+
+    Args:
+        value: the artifact.
+        made_from: sha256 of each input, by name.
+        took_s: how long making it took, in seconds.
+    """
     from evener import __version__
 
-    hashed = _hashed(value, made_from or {}, msgspec.to_builtins(value))
-    sha256 = digest(hashed)
-    made = Made(at=datetime.now(UTC).isoformat(timespec="seconds"), took_s=took_s, by=__version__)
-    body = encode(hashed | {"sha256": sha256, "made": made}, order="sorted")
-    write_whole(path, msgspec.json.format(body, indent=1) + b"\n")
-    return sha256
+    return Kept(
+        value=value,
+        sha256=digest(_hashed(value, made_from, msgspec.to_builtins(value))),
+        made_from=dict(made_from),
+        made=Made(
+            at=datetime.now(UTC).isoformat(timespec="seconds"), took_s=took_s, by=__version__
+        ),
+    )
 
 
 def load(path: Path, of: type[ArtifactT]) -> Kept[ArtifactT]:
@@ -213,7 +233,7 @@ def write_whole(path: Path, content: bytes) -> None:
             is left behind.
     """
     target = regular_target(path)
-    partial = target.with_name(f"{_PARTIAL_PREFIX}{secrets.token_hex(8)}")
+    partial = target.with_name(f"{PARTIAL_PREFIX}{secrets.token_hex(8)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("xb") as file:
@@ -221,7 +241,7 @@ def write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except OSError as error:
         with suppress(OSError):  # the folder itself may be missing or no folder
             partial.unlink(missing_ok=True)
@@ -230,8 +250,20 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def sweep(folder: Path) -> None:
     """Remove what a killed process left half written in a folder and below it."""
-    for partial in folder.rglob(f"{_PARTIAL_PREFIX}*"):
-        partial.unlink(missing_ok=True)
+    for partial in list(folder.rglob(f"{PARTIAL_PREFIX}*")):
+        if partial.is_dir():
+            shutil.rmtree(partial)
+        else:
+            partial.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _hashed(value: Artifact, made_from: Mapping[str, str], content: object) -> dict[str, object]:
@@ -276,11 +308,3 @@ def _decode(path: Path) -> dict[str, Any]:
             f"{path} holds no JSON object; give a file made by Evener", path=str(path)
         )
     return raw
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,7 +12,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A page that a step wrote beside its artifact.
 
     Attributes:
-        path: where it is.
+        path: where it is, relative to the project.
         sha256: of its bytes.
     """
 
@@ -22,8 +22,11 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     path: str
     sha256: str
 
-    @property
-    def whole(self) -> bool:
-        """Whether the file is still there as it was made."""
-        path = Path(self.path)
+    def whole_in(self, project: Path) -> bool:
+        """Whether the file is still there as it was made.
+
+        Args:
+            project: the folder that `path` is relative to.
+        """
+        path = project / self.path
         return path.is_file() and file_sha256(path) == self.sha256

@@ -111,7 +111,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         rate_hz: predicted frames per second.
         latency_s: predicted seconds from credit to in-order emission: credits / rate_hz.
         energy_j: predicted energy per frame, where the profile knows.
-        bound_rate_hz: no plan of the space is faster than this, under the profile.
+        bound_rate_hz: no plan on these core sets is faster than this under the profile.
+        bound_estimated: whether the bound rests on times that the profile estimates.
         cut_points: how many places the network may be cut at.
         configurations: how many plans the named space holds.
         space: the space that was searched.
@@ -134,8 +135,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     latency_s: float
     energy_j: float | None = None
     bound_rate_hz: float | None = None
+    bound_estimated: bool = False
     cut_points: int
     configurations: int
     space: Literal["paper", "full"] = "full"
     elapsed_s: float = 0.0
     measured: Measured | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """By how much of the bound the predicted rate misses it, in [0, 1]."""
+        if self.bound_rate_hz is None:
+            return None
+        return max(0.0, 1 - self.rate_hz / self.bound_rate_hz)

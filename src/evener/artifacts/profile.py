@@ -7,7 +7,7 @@ import msgspec
 from evener.artifacts.processors import Machine
 from evener.artifacts.tensor import Tensor
 
-Granularity = Literal["paper", "strict"]
+Granularity = Literal["paper", "strict", "table"]  # "table": the parts that a board was timed in
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,16 +62,32 @@ class SegmentTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     energy_j: float | None = None
 
 
+class Transfer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Cost of moving one frame from the memory of one processor to that of another.
+
+    Attributes:
+        sender: name of the processor that hands on, and that pays.
+        receiver: name of the processor that takes.
+        fixed_s: time per frame, in seconds.
+    """
+
+    sender: str
+    receiver: str
+    fixed_s: float
+
+
 class HandOff(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Cost of handing one frame from a stage to the next in the same process.
 
     Attributes:
         fixed_s: time per hand-off, in seconds, whatever its size.
         per_byte_s: further time per byte; 0 where slots are shared and nothing is copied.
+        transfers: further time between two processors; pairs that are not listed cost nothing.
     """
 
     fixed_s: float
     per_byte_s: float = 0.0
+    transfers: tuple[Transfer, ...] = ()
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -89,7 +105,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     kind: ClassVar[str] = "profile"
-    schema: ClassVar[int] = 1
+    schema: ClassVar[int] = 2  # 2: transfers between processors
 
     network: str
     network_sha256: str

@@ -76,6 +76,11 @@ class PlanSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     objective: Objective = "throughput"
     processors: str | tuple[str, ...] = "all"
 
+    @property
+    def named(self) -> tuple[str, ...] | None:
+        """Names of the processors that may be used; None for all."""
+        return None if isinstance(self.processors, str) else self.processors
+
 
 class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A checked project file.

@@ -24,7 +24,7 @@ from evener.cli import output
 from evener.cli.verb import HELP, Invocation, debug_option
 from evener.errors import EvenerError
 
-VERBS: Final = ("init", "build", "processors", "profile", "plan", "run", "bench", "show")
+VERBS: Final = ("init", "build", "processors", "profile", "plan", "split", "run", "bench", "show")
 REPORT_TO: Final = "https://github.com/evener/evener/issues"
 
 

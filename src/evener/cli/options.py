@@ -14,6 +14,7 @@ EQUAL_RUNTIMES: Final = (
 )
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+Places = tuple[tuple[str, int | None], ...]
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
 
@@ -75,6 +76,37 @@ def read_names(text: str) -> tuple[str, ...]:
     return names
 
 
+def read_cuts(text: str) -> tuple[int, ...]:
+    """Read cuts, each named by the block that it follows.
+
+    Example:
+        >>> read_cuts("4,6")
+        (4, 6)
+    """
+    cuts = [cut.strip() for cut in text.split(",")]
+    if not all(map(str.isdecimal, cuts)):
+        raise InputError(f"'{text}' are no cuts: write 4,6 to cut after the blocks 4 and 6")
+    return tuple(map(int, cuts))
+
+
+def read_places(text: str) -> tuple[tuple[str, int | None], ...]:
+    """Read processors, each perhaps with how many of its cores.
+
+    Example:
+        >>> read_places("cpu0:1, gpu0")
+        (('cpu0', 1), ('gpu0', None))
+    """
+    places: list[tuple[str, int | None]] = []
+    for place in text.split(","):
+        name, colon, cores = (part.strip() for part in place.partition(":"))
+        if not name or (colon and not cores.isdecimal()):
+            raise InputError(
+                f"'{place.strip()}' is no processor: write NAME or NAME:CORES, such as cpu0:1"
+            )
+        places.append((name, int(cores) if colon else None))
+    return tuple(places)
+
+
 def read_frames(text: str) -> int | Path:
     """Read how many frames to make up, or the file that holds them.
 
@@ -109,6 +141,17 @@ def read_name(text: str) -> str:
     if not text:
         raise InputError("the name is empty: name a file or folder")
     return text
+
+
+def cuts_option(*, required: bool) -> Callable[[CommandT], CommandT]:
+    """Add --cuts; the verb gets the blocks that they follow, or None."""
+    return click.option(
+        "--cuts",
+        metavar="BLOCKS",
+        required=required,
+        callback=through(read_cuts),
+        help="Cut here: 4,6 cuts after block 4 and after block 6, counted from 0.",
+    )
 
 
 def granularity_option(command: CommandT) -> CommandT:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from evener.cli import options, output, targets
 from evener.cli.verb import Verb
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from evener.artifacts.plan import Plan, Stage
     from evener.artifacts.profile import Profile
 
+_OF_EXPLAIN: Final = frozenset({"explain", "granularity", "shapes", "as_json", "debug"})
+_OF_HAND: Final = frozenset(
+    {"cuts", "on", "granularity", "runtimes", "profile", "shapes", "target", "as_json", "debug"}
+)
+
 
 @click.command(
     cls=Verb,
@@ -23,6 +29,9 @@ if TYPE_CHECKING:
         "evener plan squeezenet",
         "evener plan resnet50 --stages 2 -o resnet50.plan.json",
         'evener plan model.onnx --objective latency --max-latency "40 ms" --json',
+        "evener plan alexnet --board khadas-vim3",
+        "evener plan resnet50 --explain",
+        "evener plan resnet50 --cuts 4,11 --on cpu0:1,cpu0:1,cpu1",
     ),
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
     "evener bench NET.",
@@ -59,7 +68,31 @@ if TYPE_CHECKING:
     help='Only plans at most this slow, such as "40 ms".',
 )
 @options.stages_option
+@options.cuts_option(required=False)
+@click.option(
+    "--on",
+    metavar="PROCESSORS",
+    callback=options.through(options.read_places),
+    help="The processor of each stage, with how many of its cores, such as cpu0:1,cpu1:4,gpu0; "
+    "nothing is left to choose then.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Plan nothing: list the blocks and cuts, and why the network cannot be cut elsewhere.",
+)
 @options.profile_option
+@click.option(
+    "--board",
+    metavar="FILE|NAME",
+    help="Predict for a board at the highest clock: khadas-vim3, rk3399pro or a file of yours. NET "
+    "is then the name of a network in its table.",
+)
+@click.option(
+    "--transfers",
+    is_flag=True,
+    help="On the board, let a stage pay for moving its frames to the next one's processor.",
+)
 @options.processors_option
 @options.runtimes_option()
 @options.shape_option
@@ -77,29 +110,31 @@ def command(
     shapes: options.Shapes,
     target: Path | None,
     as_json: bool,
+    explain: bool,
+    cuts: tuple[int, ...] | None,
+    on: options.Places | None,
     **choices: Any,  # noqa: ANN401 - the options above, each handed on under its own name
 ) -> None:
     """Split a network over the processors.
 
     NET is cut into stages, and each gets cores of its own, so that none waits for another.
     NET is an ONNX file or the name of a built-in network. A network that was never profiled on
-    this machine is measured first.
+    this machine is measured first. With --board nothing is measured, and NET needs no file.
     """
-    from evener import workflow
     from evener.artifacts import files
-    from evener.artifacts.profile import Profile
 
-    targets.spare(target, net, choices["profile"])
-    try:
-        with output.progress() as report:
-            plan = workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
-    except InfeasibleError:
-        if as_json and choices["space"] == "paper":
-            counted = workflow.count_plans(
-                net, granularity=choices["granularity"], shapes=dict(shapes)
-            )
-            output.print_json(no_plan_for_programs(*counted))
-        raise
+    if explain:
+        _refuse_beside("--explain plans nothing", allowed=_OF_EXPLAIN)
+        _explain(net, choices["granularity"], shapes, as_json=as_json)
+        return
+    if cuts is not None and on is None:
+        raise click.UsageError("--cuts needs --on, with a processor for each stage")
+    targets.spare(target, net, choices["profile"], choices["board"])
+    plan = (
+        _planned(net, shapes, choices, as_json=as_json)
+        if on is None
+        else _by_hand(net, cuts or (), on, shapes, choices)
+    )
     if target is not None:
         files.save(target, plan, made_from={"network": plan.network_sha256}, took_s=plan.elapsed_s)
         output.note(f"wrote {target}")
@@ -108,19 +143,85 @@ def command(
         return
     from evener.cli.tables import lay_out
 
-    file = choices["profile"]
-    profile = (
-        workflow.profile_network(
-            net,
-            granularity=choices["granularity"],
-            processors=choices["processors"],
-            runtimes=choices["runtimes"],
-            shapes=dict(shapes),
+    profile = _profile(net, shapes=dict(shapes), **choices)
+    output.print_for_people(lay_out(plan), *_gain(plan, profile, choices["processors"]))
+
+
+def _profile(net: str, *, board: str | None, profile: Path | None, **choices: Any) -> "Profile":  # noqa: ANN401 - as for the command
+    """Return the times that a plan was made from."""
+    from evener import workflow
+    from evener.artifacts import files
+    from evener.artifacts.board import load_board
+    from evener.artifacts.profile import Profile
+    from evener.plan.board import board_profile
+
+    if board is not None:
+        return board_profile(load_board(board), net, transfers=choices["transfers"])
+    if profile is not None:
+        return files.load(profile, Profile).value
+    asked = ("granularity", "processors", "runtimes", "shapes")
+    return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
+
+
+def _planned(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool) -> "Plan":
+    from evener import workflow
+
+    try:
+        with output.progress() as report:
+            return workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
+    except InfeasibleError:
+        if as_json and choices["space"] == "paper":
+            counted = workflow.count_plans(
+                net,
+                granularity=choices["granularity"],
+                shapes=dict(shapes),
+                board=choices["board"],
+            )
+            output.print_json(no_plan_for_programs(*counted))
+        raise
+
+
+def _by_hand(
+    net: str,
+    cuts: tuple[int, ...],
+    on: options.Places,
+    shapes: options.Shapes,
+    choices: dict[str, Any],
+) -> "Plan":
+    from evener import workflow
+
+    _refuse_beside("--on leaves nothing to choose", allowed=_OF_HAND)
+    kept = {name: choices[name] for name in ("granularity", "runtimes", "profile")}
+    with output.progress() as report:
+        return workflow.plan_by_hand(
+            net, cuts=cuts, on=on, shapes=dict(shapes), progress=report, **kept
         )
-        if file is None
-        else files.load(file, Profile)
-    )
-    output.print_for_people(lay_out(plan), *_gain(plan, profile.value, choices["processors"]))
+
+
+def _explain(net: str, granularity: Any, shapes: options.Shapes, *, as_json: bool) -> None:  # noqa: ANN401 - a choice of click's
+    from evener import workflow
+
+    explanation = workflow.explain_network(net, granularity=granularity, shapes=dict(shapes))
+    if as_json:
+        output.print_json(explanation)
+        return
+    from evener.cli.explained import lay_out_explanation
+
+    output.print_for_people(lay_out_explanation(explanation))
+
+
+def _refuse_beside(why: str, *, allowed: frozenset[str]) -> None:
+    """Refuse options that were given and would have no effect."""
+    context = click.get_current_context()
+    given = [
+        param.opts[-1]
+        for param in context.command.params
+        if isinstance(param, click.Option)
+        and param.name not in allowed
+        and context.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"{why}: leave out {', '.join(given)}")
 
 
 def no_plan_for_programs(cut_points: int, configurations: int) -> dict[str, Any]:

@@ -89,6 +89,11 @@ def _judged(result: "RunResult") -> list[str]:
     gain = result.trace.rate_hz / result.unsplit_rate_hz
     alone = show(result.unsplit_rate_hz, "rate")
     lines = [f"that is {gain:.2f} times the unsplit network on one core ({alone}, just before)"]
+    if result.not_finite:
+        lines.append(
+            f"NaN or infinity in the answers to {len(result.not_finite)} of the distinct frames, "
+            f"first frame {result.not_finite[0]}: the network itself gives them"
+        )
     if not result.holds:
         lines.append(f"they differ by more than the {result.tolerance:g} that splitting may cause")
     return lines

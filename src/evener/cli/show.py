@@ -34,6 +34,7 @@ def command(*, file: Path, as_json: bool) -> None:
         processors,
         profile,
         requirements,
+        split,
         trace,
     )
     from evener.errors import InvalidFileError
@@ -51,6 +52,7 @@ def command(*, file: Path, as_json: bool) -> None:
         processors.Machine,
         profile.Profile,
         requirements.Verdicts,
+        split.Split,
         trace.Trace,
     )
     by_kind = {record.kind: record for record in records}

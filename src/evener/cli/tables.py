@@ -18,6 +18,8 @@ from evener.artifacts.plan import Lane, Measured, Plan
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
+from evener.artifacts.split import Split
+from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.units import count, show
 
@@ -116,7 +118,6 @@ def _(plan: Plan) -> RenderableType:
         for index, stage in enumerate(plan.stages)
         for first, lane in zip((True, *[False] * len(stage.lanes)), stage.lanes, strict=False)
     ]
-    bound = "" if plan.bound_rate_hz is None else f" (bound: {show(plan.bound_rate_hz, 'rate')})"
     return Group(
         table(
             f"{plan.what} of {plan.network} for {plan.objective} ({plan.method}); {plan.space} "
@@ -125,9 +126,27 @@ def _(plan: Plan) -> RenderableType:
             (">stage", ">blocks", "processor", "cores", "runtime", ">per frame", ">busy"),
             rows,
         ),
-        f"predicted: {show(plan.rate_hz, 'rate')}{bound}, latency "
+        f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
         _measured(plan.measured),
+    )
+
+
+@lay_out.register
+def _(split: Split) -> RenderableType:
+    rows = [
+        (
+            part.file,
+            _blocks(part.first_block, part.last_block),
+            _tensors(part.inputs),
+            _tensors(part.outputs),
+        )
+        for part in split.parts
+    ]
+    return table(
+        f"{split.network} in {count(len(split.parts), 'part')}",
+        ("file", ">blocks", "reads", "hands on"),
+        rows,
     )
 
 
@@ -243,8 +262,7 @@ def _(card: Card) -> RenderableType:
 
 @lay_out.register
 def _(page: Page) -> RenderableType:
-    state = "is there as it was made" if page.whole else "is missing or was changed since"
-    return f"page {page.path}, which {state}"
+    return f"page {page.path} of the project, sha256 {page.sha256[:12]}"
 
 
 @lay_out.register
@@ -305,12 +323,23 @@ def _median(one: SegmentTime | None) -> float | None:
     return None if one is None else one.median_s
 
 
+def _tensors(tensors: Iterable[Tensor]) -> str:
+    return ", ".join(f"{tensor.name} ({show(tensor.size_bytes, 'size')})" for tensor in tensors)
+
+
 def _blocks(first: int, last: int) -> str:
     return f"{first}-{last}" if last > first else str(first)
 
 
 def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
+
+
+def _bound(plan: Plan) -> str:
+    if plan.gap is None:
+        return ""
+    times = ", by estimated times" if plan.bound_estimated else ""
+    return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
 
 
 def _measured(tried: Measured | None) -> str:

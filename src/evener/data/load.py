@@ -79,10 +79,11 @@ def _check_finite(table: Table) -> None:
         column = int(np.argmax(wrong.any(axis=0)))
         name = table.feature_names[column]
         rows = np.flatnonzero(wrong[:, column])
+        bad = int(wrong.sum())
         raise InvalidDataError(
             f"{table.where}: column '{name}' is {table.features[rows[0], column]} as float32 in "
             f"{len(rows)} of {len(wrong)} rows, first in {table.row_name(int(rows[0]))}; "
-            f"not finite in all: {count(int(wrong.sum()), 'value')}. Fill them in or remove these "
-            "rows.",
+            f"{count(bad, 'value')} in all {'is' if bad == 1 else 'are'} not finite. Fill in what "
+            "is missing, or remove these rows.",
             column=name,
         )

@@ -16,6 +16,7 @@ import onnx_ir as ir
 
 from evener.artifacts.profile import Block, Granularity
 from evener.artifacts.tensor import Tensor
+from evener.errors import InputError
 from evener.network.cost import is_main, macs, weights_bytes
 from evener.network.graph import as_tensor, crossings, live_nodes
 from evener.network.model import Network
@@ -57,6 +58,7 @@ def cut_into_blocks(network: Network, granularity: Granularity) -> Blocks:
         granularity: the rule, see the module.
 
     Raises:
+        InputError: the rule is "table", by which a board's table was cut.
         InvalidNetworkError: the cost of a node depends on the data.
 
     Example:
@@ -64,6 +66,12 @@ def cut_into_blocks(network: Network, granularity: Granularity) -> Blocks:
         >>> len(cut_into_blocks(load_network("squeezenet"), "paper").cuts)
         18
     """
+    if granularity == "table":
+        raise InputError(
+            f"{network.name} cannot be cut into the parts of a board's table, which name no nodes: "
+            "a plan made with --board predicts what the board would reach and cannot be run. Plan "
+            "the network without --board"
+        )
     graph = network.model.graph
     nodes = live_nodes(graph)
     cuts = {

@@ -146,7 +146,8 @@ def _network(
 def _check_whole(model: ir.Model) -> None:
     if not live_nodes(model.graph):
         raise InvalidNetworkError(
-            "nothing that the network answers depends on its inputs; export it again"
+            "no node leads from the network's inputs to its outputs, so there is nothing to run; "
+            "export it again"
         )
     try:
         onnx.checker.check_model(without_weights(model))

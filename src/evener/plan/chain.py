@@ -4,11 +4,14 @@ A pipeline delivers a frame each time its slowest stage finishes, and a frame ta
 frames in flight take to leave. So for each number of frames in flight (credits) this finds the plan
 whose slowest stage is quickest: `front`. The state is (blocks done, stages, credits, grains used of
 each processor), which covers every order, subset, number and size of stages, replicated or not.
+A stage pays for moving its frames to the next one's processors; where that depends on which they
+are, the state also holds who is to come next (the receiver), and a stage can only follow if it is.
 Its plain twin is `evener.plan.exhaustive`.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import inf
 from typing import Any
 
@@ -29,11 +32,13 @@ class Step:
         first_block: index of its first block, from 0.
         last_block: index of its last block, included.
         team: what runs it.
+        receiver: index of the problem's receiver that it hands on to.
     """
 
     first_block: int
     last_block: int
     team: Team
+    receiver: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +63,22 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """Stages that use the same grains and credits: the quickest team for each pair of blocks."""
+    """Stages alike in all but their team: the quickest one for each pair of blocks.
+
+    Attributes:
+        usage: grains taken of each processor.
+        credits: frames held.
+        itself: which receiver it is, the same for all teams of this usage.
+        receiver: which receiver it hands on to.
+        period_s: seconds between two frames, `[first block, last block]`.
+        team: index of the team, `[first block, last block]`.
+    """
 
     usage: tuple[int, ...]
     credits: int
-    period_s: Floats  # [first block, last block]
+    itself: int
+    receiver: int
+    period_s: Floats
     team: Integers
 
 
@@ -71,7 +87,7 @@ class _Table:
     """The shortest periods, and what the axes of the table count.
 
     Attributes:
-        best: [blocks done, stages, credits, grains used of each processor].
+        best: [blocks done, receiver to come, stages, credits, grains used of each processor].
         moves: the ways to add a stage.
         stages: whether stages are counted; else their axis has length 1.
         credits: whether credits are counted; else their axis has length 1.
@@ -87,7 +103,7 @@ def front(problem: Problem, *, stages: int | None = None) -> tuple[Chain, ...]:
     """Find for each number of credits the shortest period.
 
     Takes O(blocks² · kinds of stage · states) steps: tenths of a second for sixty blocks on eight
-    cores.
+    cores; as many times that as there are receivers.
 
     Args:
         problem: what to plan.
@@ -176,8 +192,9 @@ def _solve(problem: Problem, stages: int | None, most_credits: int | None) -> _T
     count_credits = most_credits is not None
     count_stages = stages is not None
     shape = (stages or 0) + 1, (most_credits or 0) + 1, *(grain + 1 for grain in problem.grains)
-    best = np.full((problem.blocks + 1, *shape), inf)
-    best[(0,) * best.ndim] = 0.0
+    best = np.full((problem.blocks + 1, len(problem.receivers), *shape), inf)
+    start: _Index = (0, slice(None), *(0,) * len(shape))
+    best[start] = 0.0
     moves = tuple(_moves(problem, most_credits))
     table = _Table(best, moves, count_stages, count_credits)
     for end in range(1, problem.blocks + 1):
@@ -198,18 +215,23 @@ def _solve(problem: Problem, stages: int | None, most_credits: int | None) -> _T
 
 def _moves(problem: Problem, most_credits: int | None) -> Iterator[_Move]:
     shape = problem.blocks, problem.blocks
-    found: dict[tuple[tuple[int, ...], int], _Move] = {}
-    for number, team in enumerate(problem.teams):
-        team_period_s = problem.period_s(team)
-        held = problem.credits(team) if most_credits is not None else np.ones(shape, np.int64)
+    found: dict[tuple[tuple[int, ...], int, int], _Move] = {}
+    for (number, team), receiver in product(
+        enumerate(problem.teams), range(len(problem.receivers))
+    ):
+        team_period_s = problem.period_s(team, receiver)
+        held = np.ones(shape, np.int64)
+        if most_credits is not None:
+            held = problem.credits(team, receiver)
         for credits_ in np.unique(held[np.isfinite(team_period_s)]).tolist():
             if most_credits is not None and credits_ > most_credits:
                 continue
             period_s = np.where(held == credits_, team_period_s, inf)
-            move = found.setdefault(
-                (team.usage, credits_),
-                _Move(team.usage, credits_, np.full(shape, inf), np.zeros(shape, np.int64)),
-            )
+            key = team.usage, credits_, receiver
+            if key not in found:
+                blank = np.full(shape, inf), np.zeros(shape, np.int64)
+                found[key] = _Move(team.usage, credits_, problem.receiver(team), receiver, *blank)
+            move = found[key]
             quicker = period_s < move.period_s
             move.period_s[quicker] = period_s[quicker]
             move.team[quicker] = number
@@ -219,18 +241,20 @@ def _moves(problem: Problem, most_credits: int | None) -> Iterator[_Move]:
 def _slices(table: _Table, move: _Move) -> tuple[_Index, _Index]:
     """Return where the move comes from and where it leads to, without the axis of blocks."""
     steps = (int(table.stages), move.credits if table.credits else 0, *move.usage)
-    sizes = table.best.shape[1:]
-    before = tuple(slice(0, max(0, size - step)) for size, step in zip(sizes, steps, strict=True))
-    after = tuple(slice(min(size, step), size) for size, step in zip(sizes, steps, strict=True))
-    return before, after
+    sizes = table.best.shape[2:]
+    before = [slice(0, max(0, size - step)) for size, step in zip(sizes, steps, strict=True)]
+    after = [slice(min(size, step), size) for size, step in zip(sizes, steps, strict=True)]
+    itself = slice(move.itself, move.itself + 1)
+    receiver = slice(move.receiver, move.receiver + 1)
+    return (itself, *before), (receiver, *after)
 
 
 def _last(table: _Table, stages: int | None, held: int) -> tuple[int, ...]:
     """Return the best final state with these stages and credits, of fewest grains if equal."""
-    periods = table.best[-1, stages or 0, held]
+    periods = table.best[-1, 0, stages or 0, held]  # the last stage hands on to nobody
     best = np.argwhere(periods == periods.min())
     used = min(best.tolist(), key=sum)
-    return table.best.shape[0] - 1, stages or 0, held, *used
+    return table.best.shape[0] - 1, 0, stages or 0, held, *used
 
 
 def _chain(problem: Problem, table: _Table, state: tuple[int, ...]) -> Chain | None:
@@ -244,19 +268,21 @@ def _chain(problem: Problem, table: _Table, state: tuple[int, ...]) -> Chain | N
         move, state = next(_origins(table, state))
         place = state[0], last_block
         team = problem.teams[move.team[place]]
-        steps.append(Step(*place, team))
-        credits_ += int(problem.credits(team)[place])
+        steps.append(Step(*place, team, move.receiver))
+        credits_ += int(problem.credits(team, move.receiver)[place])
     return Chain(tuple(reversed(steps)), period_s, credits_)
 
 
 def _origins(table: _Table, state: tuple[int, ...]) -> Iterator[tuple[_Move, tuple[int, ...]]]:
     """Yield every last stage that explains the period of a state, and the state before it."""
-    end, *counts = state
+    end, receiver, *counts = state
     for move in table.moves:
+        if move.receiver != receiver:
+            continue
         steps = (int(table.stages), move.credits if table.credits else 0, *move.usage)
         left = tuple(count - step for count, step in zip(counts, steps, strict=True))
         if min(left) >= 0:
-            origin: _Index = (slice(end), *left)
+            origin: _Index = (slice(end), move.itself, *left)
             reached = np.maximum(table.best[origin], move.period_s[:end, end - 1])
             for start in np.flatnonzero(reached == table.best[state]).tolist():
-                yield move, (start, *left)
+                yield move, (start, move.itself, *left)

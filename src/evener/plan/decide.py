@@ -11,6 +11,7 @@ from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
 from evener.plan import chain, exhaustive
 from evener.plan.baselines import Baseline, baseline
+from evener.plan.bound import find_bound
 from evener.plan.chain import Chain, Step
 from evener.plan.problem import PAPER_STAGES, Space, make_problem
 from evener.plan.record import make_record
@@ -43,7 +44,7 @@ def make_plan(
         processors: names of those that may be used; all if None.
 
     Returns:
-        The plan; `elapsed_s` and `bound_rate_hz` are left to the caller.
+        The plan; `elapsed_s` is left to the caller.
 
     Raises:
         InfeasibleError: no plan of the space keeps the limits, or none exists.
@@ -61,7 +62,15 @@ def make_plan(
         if objective == "latency"
         else chains[-1]
     )
-    return make_record(profile, problem, best, what="plan", method=method, objective=objective)
+    return make_record(
+        profile,
+        problem,
+        best,
+        what="plan",
+        method=method,
+        objective=objective,
+        bound=find_bound(problem),
+    )
 
 
 def make_baseline(
@@ -79,7 +88,14 @@ def make_baseline(
         InputError: an unknown processor.
     """
     problem = make_problem(profile, processors=processors)
-    return make_record(profile, problem, baseline(problem, what), what=what, method="baseline")
+    return make_record(
+        profile,
+        problem,
+        baseline(problem, what),
+        what=what,
+        method="baseline",
+        bound=find_bound(problem),
+    )
 
 
 def candidates(
@@ -126,9 +142,15 @@ def candidates(
     for found in chains:
         if len(wanted) < most:
             wanted.setdefault(found.steps, (found, "plan"))
+    bound = find_bound(problem)
     plans = [
         make_record(
-            profile, problem, found, what=what, method="dp" if what == "plan" else "baseline"
+            profile,
+            problem,
+            found,
+            what=what,
+            method="dp" if what == "plan" else "baseline",
+            bound=bound,
         )
         for found, what in wanted.values()
     ]

@@ -73,12 +73,13 @@ def _continued(problem: Problem, start: int, grains: tuple[int, ...]) -> Iterato
             continue
         for last in range(start, problem.blocks):
             for rest in _continued(problem, last + 1, left):
-                yield Step(start, last, team), *rest
+                receiver = problem.receiver(rest[0].team) if rest else 0
+                yield Step(start, last, team, receiver), *rest
 
 
 def _lane_times_s(problem: Problem, step: Step) -> list[float]:
     return [
-        float(problem.times_s_CBE[index, step.first_block, step.last_block])
+        problem.lane_s(index, step.first_block, step.last_block, step.receiver)
         for index, count in step.team.lanes
         for _ in range(count)
     ]

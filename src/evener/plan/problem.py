@@ -3,7 +3,8 @@
 Cores are interchangeable within a processor, so a plan is judged by how many it uses, not which.
 A *core set* is a processor and a number of its cores. A *team* is what one stage runs on: lanes of
 one size on a processor, and perhaps on further processors; a plain stage has a team of one lane.
-Index legend: C core sets, B first block, E last block (included).
+A *receiver* is the set of processors that a stage hands its frames on to.
+Index legend: C core sets, B first block, E last block (included), P processors, R receivers.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.artifacts.processors import Processor
-from evener.artifacts.profile import Profile, SegmentTime
+from evener.artifacts.profile import HandOff, Profile, SegmentTime
 from evener.errors import InfeasibleError, InputError
 
 Space = Literal["paper", "full"]
@@ -55,6 +56,11 @@ class Team:
     lanes: tuple[tuple[int, int], ...]
     usage: tuple[int, ...]
 
+    @property
+    def processors(self) -> tuple[int, ...]:
+        """Indices of the processors that it has lanes on."""
+        return tuple(number for number, grains in enumerate(self.usage) if grains)
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -68,6 +74,9 @@ class Problem:
         times_s_CBE: seconds per frame of a lane for blocks B to E, hand-off included; inf where
             it cannot run them, and where E < B.
         fastest: which measurement a time comes from, by core set, first and last block.
+        receivers: processors that a stage may hand on to, the first being nobody: the sink. No
+            other where handing on costs the same whoever takes.
+        transfer_s_PR: further seconds per frame of a lane on P that hands on to R.
         paper: whether exactly three stages are asked for.
     """
 
@@ -77,6 +86,8 @@ class Problem:
     teams: tuple[Team, ...]
     times_s_CBE: Floats  # noqa: N815 -- its axes are part of its name
     fastest: dict[tuple[int, int, int], SegmentTime]
+    receivers: tuple[tuple[int, ...], ...]
+    transfer_s_PR: Floats  # noqa: N815 -- as above
     paper: bool = False
 
     @property
@@ -89,27 +100,40 @@ class Problem:
         """More stages than this can never be manned."""
         return min(self.blocks, sum(self.grains))
 
-    def period_s(self, team: Team) -> Floats:
-        """Return seconds between two frames of a team, `[first block, last block]`."""
-        rates = sum(
-            (count / self.times_s_CBE[index] for index, count in team.lanes),
-            start=np.zeros((self.blocks, self.blocks)),
-        )
-        able = np.all(np.isfinite(self.times_s_CBE[[index for index, _ in team.lanes]]), axis=0)
-        return np.where(able, 1 / np.where(able, rates, 1.0), inf)
+    def receiver(self, team: Team) -> int:
+        """Return which receiver a team is; 0 where handing on costs the same whoever takes."""
+        return self.receivers.index(team.processors) if len(self.receivers) > 1 else 0
 
-    def credits(self, team: Team) -> Integers:
+    def lane_s(self, core_set: int, first_block: int, last_block: int, receiver: int) -> float:
+        """Return seconds per frame of one lane, everything that it pays included."""
+        transfer_s = self.transfer_s_PR[self.core_sets[core_set].processor, receiver]
+        return float(self.times_s_CBE[core_set, first_block, last_block] + transfer_s)
+
+    def period_s(self, team: Team, receiver: int = 0) -> Floats:
+        """Return seconds between two frames of a team, `[first block, last block]`."""
+        counts, times = self._lanes(team, receiver)
+        able = np.all(np.isfinite(times), axis=0)
+        rates = np.einsum("l,lbe->be", counts, 1 / np.where(able, times, 1.0))
+        return np.where(able, 1 / rates, inf)
+
+    def credits(self, team: Team, receiver: int = 0) -> Integers:
         """Return how many frames a team must hold, `[first block, last block]`; 0 if unable.
 
         A frame leaves in order, so while the slowest lane has one, each quicker lane goes on with
         as many as it finishes in that time.
         """
-        times = self.times_s_CBE[[index for index, _ in team.lanes]]
+        counts, times = self._lanes(team, receiver)
         able = np.all(np.isfinite(times), axis=0)
         times = np.where(able, times, 1.0)
         held = np.ceil(times.max(axis=0) / times - CREDIT_SLACK)
-        counts = np.array([count for _, count in team.lanes])
         return np.where(able, np.einsum("l,lbe->be", counts, held), 0).astype(np.int64)
+
+    def _lanes(self, team: Team, receiver: int) -> tuple[Integers, Floats]:
+        """Return how many lanes there are of each size, and their times `[size, first, last]`."""
+        sizes = [index for index, _ in team.lanes]
+        senders = [self.core_sets[index].processor for index in sizes]
+        transfers_s = self.transfer_s_PR[senders, receiver][:, np.newaxis, np.newaxis]
+        return np.array([count for _, count in team.lanes]), self.times_s_CBE[sizes] + transfers_s
 
 
 def make_problem(
@@ -117,8 +141,10 @@ def make_problem(
 ) -> Problem:
     """State the planning problem of a profile.
 
-    Each put costs its lane the fixed time of a hand-off and that of the bytes that cross. Of the
-    runtimes that can run a segment on a core set, the fastest counts.
+    Each put costs its lane the fixed time of a hand-off, that of the bytes that cross, and that of
+    the transfer to the next stage's processor: who copies pays, and of several processors that may
+    take the frame it pays for the dearest. Of the runtimes that can run a segment on a core set,
+    the fastest counts.
 
     Args:
         profile: measured times.
@@ -150,6 +176,7 @@ def make_problem(
     teams = _teams(chosen, core_sets, grain, grains)
     if space == "paper":
         teams = [team for team in teams if sum(count for _, count in team.lanes) == 1]
+    receivers, transfer_s = _transfers(profile.hand_off, chosen, teams)
     return Problem(
         processors=chosen,
         grains=grains,
@@ -157,6 +184,8 @@ def make_problem(
         teams=tuple(teams),
         times_s_CBE=times_s,
         fastest=fastest,
+        receivers=receivers,
+        transfer_s_PR=transfer_s,
         paper=space == "paper",
     )
 
@@ -216,6 +245,26 @@ def _check(segment: SegmentTime, blocks: int) -> None:
             f"{segment.median_s} s on {segment.cores} cores of {segment.processor}: blocks count "
             "from 0 and a time is above 0. Profile the network again"
         )
+
+
+def _transfers(
+    hand_off: HandOff, processors: Sequence[Processor], teams: Sequence[Team]
+) -> tuple[tuple[tuple[int, ...], ...], Floats]:
+    numbers = {processor.name: number for number, processor in enumerate(processors)}
+    costs_s = np.zeros((len(processors), len(processors)))  # by sender and receiver
+    for one in hand_off.transfers:
+        if not 0 <= one.fixed_s < inf:
+            raise InputError(
+                f"the profile gives a transfer from {one.sender} to {one.receiver} {one.fixed_s} "
+                "s: it must be 0 or more. Profile the network again"
+            )
+        if one.sender in numbers and one.receiver in numbers:
+            costs_s[numbers[one.sender], numbers[one.receiver]] = one.fixed_s
+    if not costs_s.any():
+        return ((),), np.zeros((len(processors), 1))
+    receivers = ((), *sorted({team.processors for team in teams}))
+    dearest_s = [costs_s[:, list(takers)].max(axis=1, initial=0.0) for takers in receivers]
+    return receivers, np.stack(dearest_s, axis=1)
 
 
 def _teams(

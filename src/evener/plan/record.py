@@ -2,6 +2,7 @@
 
 from evener.artifacts.plan import Lane, Objective, Part, Plan, PlanKind, Stage
 from evener.artifacts.profile import Profile
+from evener.plan.bound import Bound
 from evener.plan.chain import Chain, Step
 from evener.plan.count import full_configurations, paper_configurations
 from evener.plan.problem import Problem
@@ -15,6 +16,7 @@ def make_record(
     what: PlanKind,
     method: str,
     objective: Objective = "throughput",
+    bound: Bound,
 ) -> Plan:
     """Fill the plan artifact from a chain.
 
@@ -27,6 +29,7 @@ def make_record(
         what: "plan", or the baseline that it is.
         method: how it was found.
         objective: what it is best at.
+        bound: that of the problem.
     """
     free = [list(processor.cores) for processor in problem.processors]
     stages = tuple(_stage(profile, problem, step, free) for step in chain.steps)
@@ -44,6 +47,8 @@ def make_record(
         rate_hz=rate_hz,
         latency_s=chain.credits / rate_hz,
         energy_j=_energy_j(problem, chain),
+        bound_rate_hz=bound.rate_hz,
+        bound_estimated=bound.estimated,
         cut_points=cut_points,
         configurations=(
             paper_configurations(cut_points) if problem.paper else full_configurations(problem)
@@ -73,7 +78,7 @@ def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]
                     processor=processor.name,
                     cores=taken,
                     parts=(part,),
-                    time_s=float(problem.times_s_CBE[place]),
+                    time_s=problem.lane_s(*place, step.receiver),
                 )
             )
     return Stage(
@@ -95,7 +100,7 @@ def _energy_j(problem: Problem, chain: Chain) -> float | None:
             energy_j = problem.fastest[place].energy_j
             if energy_j is None:
                 return None
-            lanes_hz = count / float(problem.times_s_CBE[place])
+            lanes_hz = count / problem.lane_s(*place, step.receiver)
             rate_hz += lanes_hz
             power_w += lanes_hz * energy_j
         total_j += power_w / rate_hz

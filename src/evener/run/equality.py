@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 
 from evener.artifacts.tensor import Tensor
-from evener.errors import InputError
+from evener.errors import FrameFailedError, InputError, RuntimeFailedError
 from evener.run.entry import Frame
 from evener.runtime.pinning import pinned
 from evener.runtime.session import Array, Optimisation, Runtime, empty
@@ -53,6 +53,15 @@ class Unsplit:
     answers: list[tuple[Array, ...]]
     median_s: float
 
+    @property
+    def not_finite(self) -> tuple[int, ...]:
+        """Numbers of the frames whose answers hold NaN or infinity."""
+        return tuple(
+            number
+            for number, answer in enumerate(self.answers)
+            if not all(np.isfinite(array).all() for array in answer if array.dtype.kind == "f")
+        )
+
 
 def run_unsplit(
     network: bytes,
@@ -80,6 +89,7 @@ def run_unsplit(
     Raises:
         InputError: the core is not this process's, or the network reads or writes other tensors.
         RuntimeFailedError: the runtime refuses the network.
+        FrameFailedError: the network cannot answer a frame, which is named.
     """
     with pinned((core,)):
         session = runtime.open(network, cores=(core,), optimisation=optimisation)
@@ -87,10 +97,13 @@ def run_unsplit(
             reads = _places(session.inputs, inputs, "reads")
             writes = _places(outputs, session.outputs, "does not write")
             answers, times_s = [], []
-            for frame in frames:
+            for number, frame in enumerate(frames):
                 answer = [empty(tensor) for tensor in session.outputs]
                 begun_s = clock()
-                session.run([frame[place] for place in reads], answer)
+                try:
+                    session.run([frame[place] for place in reads], answer)
+                except RuntimeFailedError as error:
+                    raise FrameFailedError(str(error), frame_id=number) from error
                 times_s.append(clock() - begun_s)
                 answers.append(tuple([answer[place] for place in writes]))
         finally:

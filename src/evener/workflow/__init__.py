@@ -6,6 +6,8 @@ Read `build.py` first: it is the flow from a dataset to a report as one function
 from evener.workflow.bench import bench_networks as bench_networks
 from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
+from evener.workflow.by_hand import plan_by_hand as plan_by_hand
+from evener.workflow.explain import explain_network as explain_network
 from evener.workflow.opened import Opened as Opened
 from evener.workflow.opened import find_processors as find_processors
 from evener.workflow.opened import open_network as open_network
@@ -14,3 +16,4 @@ from evener.workflow.plan import plan_network as plan_network
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
+from evener.workflow.split import split_network as split_network

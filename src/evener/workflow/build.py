@@ -14,7 +14,7 @@ from evener.artifacts.project import FILE_NAME, load_project
 from evener.artifacts.requirements import Verdict
 from evener.workflow.deliver import Delivery
 from evener.workflow.learn import Learning, check_packages
-from evener.workflow.opened import Progress
+from evener.workflow.opened import Progress, find_processors, restrict
 from evener.workflow.steps import open_steps
 
 
@@ -58,6 +58,7 @@ def build_project(folder: Path, *, progress: Progress | None = None) -> BuildRes
     folder = folder.parent if folder.name == FILE_NAME else folder
     project = load_project(folder)
     check_packages()
+    restrict(find_processors(), project.plan.named)  # refused now, not after training
     with open_steps(folder) as steps:
         learning = Learning(folder=folder, project=project, steps=steps, progress=progress)
         facts = learning.data()

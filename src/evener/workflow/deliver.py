@@ -65,14 +65,8 @@ class Delivery:
         return open_network(
             str(self._learning.network_path),
             shapes={"features": (1, self._card.value.features)},
-            processors=self._processors,
+            processors=self._project.plan.named,
         )
-
-    @property
-    def _processors(self) -> tuple[str, ...] | None:
-        """Names of the processors that the project allows; None for all."""
-        named = self._project.plan.processors
-        return None if isinstance(named, str) else named
 
     @cached_property
     def _frames(self) -> list[tuple[Array, ...]]:
@@ -84,7 +78,7 @@ class Delivery:
         """Time the network on the processors of this machine."""
         inputs = {
             "network": self._card.value.network_sha256,
-            "machine": restrict(find_processors(), self._processors),
+            "machine": restrict(find_processors(), self._project.plan.named),
             "wish": self._wish(),
             "code": code_version("network", "profile", "runtime"),
         }
@@ -194,14 +188,16 @@ class Delivery:
                 training_s=self._card.made.took_s,
             )
             write_report(self.report_path, content)
-            return Page(path=str(self.report_path), sha256=file_sha256(self.report_path))
+            return Page(path=REPORT_FILE, sha256=file_sha256(self.report_path))
 
         inputs = {
             "parts": [part.sha256 for part in parts],
-            "place": str(self.report_path),
+            "project": self._folder.resolve().name,
             "code": code_version("report"),
         }
-        return self._steps.step("report", Page, inputs, make, still_good=lambda page: page.whole)
+        return self._steps.step(
+            "report", Page, inputs, make, still_good=lambda page: page.whole_in(self._folder)
+        )
 
     def _wish(self, *, bounded: bool = True) -> Wish:
         return Wish(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import msgspec
+import psutil
 
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Granularity
@@ -15,6 +16,7 @@ from evener.network.split import segment_model
 from evener.profile import find
 from evener.runtime import installed, usable
 from evener.runtime.session import Optimisation, Runtime
+from evener.units import show
 
 Progress = Callable[[str, int, int], None]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -68,6 +70,7 @@ def open_network(
     """
     chosen = usable(runtimes, optimisation)
     network = load_network(net, shapes=shapes)
+    _check_memory(network)
     return Opened(
         network=network,
         blocks=cut_into_blocks(network, granularity),
@@ -75,6 +78,17 @@ def open_network(
         runtimes=chosen,
         optimisation=optimisation,
     )
+
+
+def _check_memory(network: Network) -> None:
+    """Refuse a shape that no frame in this machine's memory can have, before asking for it."""
+    needed = sum(tensor.size_bytes for tensor in (*network.inputs, *network.outputs))
+    free = psutil.virtual_memory().available
+    if needed > free:
+        raise InputError(
+            f"one frame of {network.name} takes {show(needed, 'size')} with its answer, and "
+            f"{show(free, 'size')} of memory are free; give a smaller --shape"
+        )
 
 
 def find_processors() -> Machine:

@@ -8,22 +8,25 @@ from typing import Final, Literal
 
 import msgspec
 
-from evener.artifacts.files import Kept, digest, load, save
+from evener.artifacts.board import load_board
+from evener.artifacts.files import Kept
 from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Granularity, Profile, SegmentTime
-from evener.errors import InfeasibleError, InvalidFileError
+from evener.errors import InfeasibleError, InputError
 from evener.network.blocks import cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
+from evener.plan.board import board_profile
 from evener.plan.count import paper_configurations
 from evener.plan.decide import candidates, make_plan
 from evener.plan.problem import PAPER_STAGES
 from evener.profile.refine import estimated_segments
+from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
 from evener.workflow.opened import Opened, Progress, Shapes, open_network
 from evener.workflow.profile import (
-    cache_folder,
     load_profile,
+    only_runtimes,
     profile_opened,
     refine_profile,
 )
@@ -64,17 +67,20 @@ def plan_network(
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
     profile: Path | None = None,
+    board: str | None = None,
+    transfers: bool = False,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
     """Decide which blocks of a network run on which processors.
 
-    With a profile from a file the plan is a prediction. Without one, the network is profiled on
-    this machine, the best few plans are tried against each other, and the winner is returned
-    with what it reached in `measured`.
+    With a board, or a profile from a file, the plan is a prediction. Without one, the network is
+    profiled on this machine, the best few plans are tried against each other, and the winner is
+    returned with what it reached in `measured`.
 
     Args:
-        net: path of an ONNX file, or name of a built-in network.
+        net: path of an ONNX file, or name of a built-in network; with a board the name of one of
+            the board's networks.
         granularity: rule by which it is cut.
         method: "dp", or "exhaustive" to check it.
         objective: what the plan is to be best at.
@@ -85,20 +91,19 @@ def plan_network(
         runtimes: names of the runtimes to use; None for all that are installed.
         shapes: static shapes of the inputs that leave some size open, by input name.
         profile: a profile file, from this or another machine.
+        board: name of a known board, or path of a board's file; its table has the times.
+        transfers: whether moving a frame between the board's processors costs the stage that sends.
         fresh: profile and try again even if results are kept.
         progress: told what is being done.
 
     Raises:
-        InputError: the network, a shape, a processor or the profile cannot be used.
+        InputError: the network, a shape, a processor, the profile or the board cannot be used.
         InfeasibleError: no plan meets the limits.
+
+    Example:
+        >>> round(plan_network("alexnet", board="khadas-vim3", space="paper").rate_hz, 1)
+        21.2
     """
-    opened = open_network(
-        net,
-        granularity=granularity,
-        shapes=shapes,
-        processors=processors,
-        runtimes=runtimes,
-    )
     wish = Wish(
         method=method,
         objective=objective,
@@ -106,16 +111,38 @@ def plan_network(
         max_latency_s=max_latency_s,
         stages=stages,
     )
+    if board is not None:
+        if granularity != "paper" or profile is not None or runtimes is not None or shapes:
+            raise InputError(
+                "a board's table has times of its own, for parts, runtimes and shapes of its own: "
+                "give --board, or --granularity, --profile, --runtimes and --shape"
+            )
+        return decide(board_profile(load_board(board), net, transfers=transfers), wish, processors)
+    if transfers:
+        raise InputError("only a board has times of transfers: give --board with --transfers")
     if profile is not None:
-        kept = load_profile(profile, opened)
-        return decide(kept.value, wish, processors)
+        # The file may be of another machine: its processors and runtimes count, not those here.
+        opened = open_network(net, granularity=granularity, shapes=shapes)
+        known = only_runtimes(load_profile(profile, opened).value, runtimes)
+        return decide(known, wish, processors)
+    opened = open_network(
+        net,
+        granularity=granularity,
+        shapes=shapes,
+        processors=processors,
+        runtimes=runtimes,
+    )
     if space == "paper":
         check_paper(opened)
     return plan_opened(opened, wish, fresh=fresh, progress=progress)[0]
 
 
 def count_plans(
-    net: str, *, granularity: Granularity = "paper", shapes: Shapes | None = None
+    net: str,
+    *,
+    granularity: Granularity = "paper",
+    shapes: Shapes | None = None,
+    board: str | None = None,
 ) -> tuple[int, int]:
     """Count the cut points of a network and its plans in the paper's space, whatever the machine.
 
@@ -123,6 +150,7 @@ def count_plans(
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        board: a board whose table names the network and its parts.
 
     Returns:
         N cut points, and C(N,2)·3! plans of three non-empty stages on three processors.
@@ -131,8 +159,10 @@ def count_plans(
         >>> count_plans("squeezenet")
         (18, 918)
     """
-    blocks = cut_into_blocks(load_network(net, shapes=shapes), granularity)
-    points = len(blocks.cuts)
+    if board is not None:
+        points = len(load_board(board).parts(net)) - 1
+    else:
+        points = len(cut_into_blocks(load_network(net, shapes=shapes), granularity).cuts)
     return points, paper_configurations(points)
 
 
@@ -196,10 +226,10 @@ def plan_live(
 
     The winner is kept in the user's cache and returned again, unless `fresh`.
     """
-    path = _kept_at(profile, wish)
-    kept = None if fresh else _read_kept(path)
+    inputs = {"profile": profile.sha256, "wish": wish, "code": code_version("plan", "run")}
+    kept = None if fresh else recall(Plan, profile.value.network, inputs)
     if kept is not None:
-        return kept
+        return kept.value
     chosen, *rivals = _best(profile.value, wish)
     if rivals:
         if progress is not None:
@@ -213,8 +243,8 @@ def plan_live(
         chosen = msgspec.structs.replace(
             chosen, what="plan", method=wish.method, elapsed_s=elapsed_s
         )
-    save(path, chosen, made_from={"profile": profile.sha256})
-    return chosen
+    made_from = {"profile": profile.sha256}
+    return keep(chosen, profile.value.network, inputs, made_from=made_from).value
 
 
 def decide(profile: Profile, wish: Wish, processors: Sequence[str] | None = None) -> Plan:
@@ -252,15 +282,3 @@ def interpolated(profile: Profile, plans: Sequence[Plan]) -> tuple[SegmentTime, 
     """List the times that some plans rest on and that nobody has measured, each once."""
     found = (one for plan in plans for one in estimated_segments(profile, plan))
     return tuple(dict.fromkeys(found))
-
-
-def _read_kept(path: Path) -> Plan | None:
-    try:
-        return load(path, Plan).value
-    except InvalidFileError:
-        return None  # none yet, or of another version: it is decided again
-
-
-def _kept_at(profile: Kept[Profile], wish: Wish) -> Path:
-    key = digest({"profile": profile.sha256, "wish": wish, "code": code_version("plan", "run")})
-    return cache_folder() / "plans" / f"{profile.value.network}-{key[:16]}.json"

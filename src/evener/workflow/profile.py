@@ -1,17 +1,19 @@
 """Profile a network on this machine, and keep the profile for the next time."""
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from evener.artifacts.files import Kept, digest, load, save
+import msgspec
+
+from evener.artifacts.files import Kept, load
 from evener.artifacts.profile import Granularity, Profile, SegmentTime
-from evener.errors import InputError, InvalidFileError
+from evener.errors import InputError
 from evener.profile.measure import profile_network as measure_network
 from evener.profile.refine import measure_segments
 from evener.profile.segments import Progress as TimingProgress
 from evener.runtime.session import Optimisation
+from evener.workflow.cache import keep, recall
 from evener.workflow.opened import Opened, Progress, Shapes, open_network
 from evener.workflow.steps import code_version
 
@@ -63,8 +65,7 @@ def profile_opened(
     progress: Progress | None = None,
 ) -> Kept[Profile]:
     """Time the segments of an opened network, or read the kept profile of it."""
-    path = _kept_at(opened)
-    kept = None if fresh else read_kept(path)
+    kept = None if fresh else recall(Profile, opened.network.name, _inputs(opened))
     if kept is not None:
         return kept
     started = time.perf_counter()
@@ -76,8 +77,7 @@ def profile_opened(
         optimisation=opened.optimisation,
         progress=_told(progress),
     )
-    _save(path, profile, time.perf_counter() - started)
-    return load(path, Profile)
+    return _keep(opened, profile, time.perf_counter() - started)
 
 
 def refine_profile(
@@ -104,9 +104,7 @@ def refine_profile(
         runtimes=opened.runtimes,
         progress=_told(progress),
     )
-    path = _kept_at(opened)
-    _save(path, better, time.perf_counter() - started)
-    return load(path, Profile)
+    return _keep(opened, better, time.perf_counter() - started)
 
 
 def load_profile(path: Path, opened: Opened) -> Kept[Profile]:
@@ -132,35 +130,42 @@ def load_profile(path: Path, opened: Opened) -> Kept[Profile]:
     return kept
 
 
-def read_kept(path: Path) -> Kept[Profile] | None:
-    """Read a kept profile; None if there is none, or it is damaged or of another version."""
-    try:
-        return load(path, Profile)
-    except InvalidFileError:
-        return None
+def only_runtimes(profile: Profile, runtimes: Sequence[str] | None) -> Profile:
+    """Leave only the times of some runtimes in a profile.
+
+    Args:
+        profile: a profile of any machine.
+        runtimes: names of the runtimes to keep; None for all.
+
+    Raises:
+        InputError: the profile has no time of a runtime.
+    """
+    if runtimes is None:
+        return profile
+    known = sorted({one.runtime for one in profile.segments})
+    unknown = [name for name in runtimes if name not in known]
+    if unknown:
+        raise InputError(
+            f"the profile of {profile.machine.host} has no time of {', '.join(unknown)}; it has "
+            f"{', '.join(known)}"
+        )
+    segments = tuple(one for one in profile.segments if one.runtime in runtimes)
+    return msgspec.structs.replace(profile, segments=segments)
 
 
-def cache_folder() -> Path:
-    """Return the folder for what can be measured again: `$XDG_CACHE_HOME/evener`."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "evener"
+def _inputs(opened: Opened) -> dict[str, object]:
+    return {
+        "network": opened.network.sha256,
+        "granularity": opened.blocks.granularity,
+        "machine": opened.machine,
+        "optimisation": opened.optimisation,
+        "code": code_version("network", "profile", "runtime"),
+    }
 
 
-def _kept_at(opened: Opened) -> Path:
-    key = digest(
-        {
-            "network": opened.network.sha256,
-            "granularity": opened.blocks.granularity,
-            "machine": opened.machine,
-            "optimisation": opened.optimisation,
-            "code": code_version("network", "profile", "runtime"),
-        }
-    )
-    return cache_folder() / "profiles" / f"{opened.network.name}-{key[:16]}.json"
-
-
-def _save(path: Path, profile: Profile, took_s: float) -> None:
-    save(path, profile, made_from={"network": profile.network_sha256}, took_s=took_s)
+def _keep(opened: Opened, profile: Profile, took_s: float) -> Kept[Profile]:
+    made_from = {"network": profile.network_sha256}
+    return keep(profile, opened.network.name, _inputs(opened), made_from=made_from, took_s=took_s)
 
 
 def _told(progress: Progress | None) -> TimingProgress | None:

@@ -10,7 +10,7 @@ import msgspec
 from evener.artifacts.files import load
 from evener.artifacts.plan import Plan
 from evener.artifacts.trace import Trace
-from evener.errors import InputError
+from evener.errors import FrameFailedError, InputError
 from evener.network.frames import load_frames, random_frames, save_outputs
 from evener.network.split import whole_model
 from evener.run.equality import Answers, run_unsplit
@@ -34,12 +34,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
             1e-6 of the largest output at "all", 1e-4 where several runtimes may differ.
         unsplit_rate_hz: frames per second of the unsplit network alone on one core, timed on the
             same frames just before the run.
+        not_finite: numbers of the distinct frames whose answers hold NaN or infinity.
     """
 
     trace: Trace
     plan: Plan
     tolerance: float
     unsplit_rate_hz: float
+    not_finite: tuple[int, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -106,17 +108,25 @@ def run_network(
         else _plan(opened, stages, profile, processors, progress)
     )
     kept: list[tuple[Array, ...]] = []
-    result = run_opened(
-        opened,
-        chosen,
-        pool,
-        count=count,
-        on_answer=None
-        if out is None
-        else lambda _frame_id, outputs: kept.append(tuple(one.copy() for one in outputs)),
-        credits=credits,
-        progress=progress,
-    )
+    try:
+        result = run_opened(
+            opened,
+            chosen,
+            pool,
+            count=count,
+            on_answer=None
+            if out is None
+            else lambda _frame_id, outputs: kept.append(tuple(one.copy() for one in outputs)),
+            credits=credits,
+            progress=progress,
+        )
+    except FrameFailedError as error:
+        if isinstance(frames, Path):
+            raise InputError(
+                f"frame {error.frame_id} of {frames} cannot be answered: {error}; look at its "
+                "values, such as indices beyond a table"
+            ) from error
+        raise
     if out is not None:
         save_outputs(out, opened.network.outputs, kept)
     return result
@@ -145,13 +155,14 @@ def run_opened(
         progress: told what is being done.
     """
     used = pool[: min(count, len(pool))]
+    flying = plan.credits if credits is None else credits
     with Pipeline(
         plan,
         opened.segments,
         inputs=opened.network.inputs,
         runtimes=opened.runtimes,
         optimisation=opened.optimisation,
-        credits=credits,
+        credits=min(flying, count),  # more slots than frames would only take memory
     ) as pipeline:
         if progress is not None:
             progress("answering with the unsplit network", 0, len(used))
@@ -183,6 +194,7 @@ def run_opened(
         plan=plan,
         tolerance=_tolerance(opened, plan),
         unsplit_rate_hz=1 / unsplit.median_s,
+        not_finite=unsplit.not_finite,
     )
 
 

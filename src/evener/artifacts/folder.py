@@ -1,0 +1,55 @@
+"""Make a folder of files so that it is there with all of them or not at all."""
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evener.artifacts.files import PARTIAL_PREFIX, sync_folder
+from evener.errors import InvalidFileError
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Make a folder and its files in one step.
+
+    Args:
+        path: the folder; those above it are made if need be.
+
+    Yields:
+        A folder beside it to write into. It gets its name when the block ends, and is removed if
+        the block raises.
+
+    Raises:
+        InvalidFileError: something of that name exists, or the folder cannot be written.
+    """
+    refuse_existing(path)
+    partial = path.absolute().with_name(f"{PARTIAL_PREFIX}{secrets.token_hex(8)}")
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        sync_folder(partial)
+        partial.rename(path)
+        sync_folder(partial.parent)
+    except OSError as error:
+        raise InvalidFileError(
+            f"cannot write the folder {path}: {error.strerror or error}; choose a place you may "
+            "write to",
+            path=str(path),
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def refuse_existing(path: Path) -> None:
+    """Check that there is nothing that a new folder would replace.
+
+    Raises:
+        InvalidFileError: something of that name exists.
+    """
+    if path.exists() or path.is_symlink():
+        raise InvalidFileError(
+            f"{path} exists already, and nothing is overwritten: name a folder that does not exist",
+            path=str(path),
+        )

@@ -1,0 +1,39 @@
+"""Read cuts that a user names into the segments that they leave.
+
+A cut is named by the block that it follows: 4 stands between block 4 and block 5, counted from 0.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from evener.errors import InputError
+
+
+def segments_between(cuts: Sequence[int], *, blocks: int, network: str) -> tuple[range, ...]:
+    """Return the blocks of each segment.
+
+    Args:
+        cuts: the block that each cut follows, ascending.
+        blocks: how many blocks the network has.
+        network: its name, for the messages.
+
+    Raises:
+        InputError: a cut out of range, or cuts that do not ascend.
+
+    Example:
+        >>> segments_between([4, 6], blocks=10, network="mine")
+        (range(0, 5), range(5, 7), range(7, 10))
+    """
+    outside = [cut for cut in cuts if not 0 <= cut < blocks - 1]
+    if outside:
+        where = f"has the cuts 0 to {blocks - 2}" if blocks > 1 else "cannot be cut"
+        raise InputError(
+            f"there is no cut {', '.join(map(str, outside))}: {network} in {blocks} "
+            f"block{'s' * (blocks != 1)} {where}; see them with evener plan NET --explain"
+        )
+    if any(right <= left for left, right in pairwise(cuts)):
+        raise InputError(
+            f"the cuts {', '.join(map(str, cuts))} do not ascend: name each once, smallest first"
+        )
+    starts = [0, *(cut + 1 for cut in cuts)]
+    return tuple(map(range, starts, [*starts[1:], blocks]))

@@ -1,0 +1,154 @@
+"""Explain where a network may be cut, and between two main layers why it may not.
+
+Main layers are convolutions and products with weights; two that follow each other in the order of
+the nodes are either apart by a cut or in one block. In one block they are there because at every
+place between them more than one tensor is alive, or one that cannot be handed over.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import msgspec
+import onnx_ir as ir
+
+from evener.artifacts.profile import Block
+from evener.artifacts.tensor import Tensor
+from evener.network.blocks import Blocks
+from evener.network.cost import is_main
+from evener.network.graph import as_tensor, crossings, live_nodes
+from evener.network.model import Network
+
+
+class Crossing(msgspec.Struct, frozen=True, kw_only=True):
+    """A tensor that is alive at a place.
+
+    Attributes:
+        name: its name in the network.
+        bytes: what it takes; None if it cannot be handed over.
+    """
+
+    name: str
+    bytes: int | None
+
+
+class Cut(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where the network may be cut.
+
+    Attributes:
+        after_block: index of the block before it, from 0: the cut's name.
+        tensors: what crosses it.
+    """
+
+    after_block: int
+    tensors: tuple[Crossing, ...]
+
+
+class NoCut(msgspec.Struct, frozen=True, kw_only=True):
+    """Two neighbouring main layers that no cut can part.
+
+    Attributes:
+        block: index of the block that holds both.
+        after: name of the first.
+        before: name of the second.
+        tensors: what would cross at the best place between them: fewest tensors, then bytes.
+        reason: why that place is no cut.
+    """
+
+    block: int
+    after: str
+    before: str
+    tensors: tuple[Crossing, ...]
+    reason: str
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a network may be cut, and where not.
+
+    Attributes:
+        network: its name.
+        granularity: the rule.
+        blocks: what lies between the cuts, in order.
+        cuts: in order; one fewer than blocks.
+        no_cuts: in order.
+    """
+
+    network: str
+    granularity: str
+    blocks: tuple[Block, ...]
+    cuts: tuple[Cut, ...]
+    no_cuts: tuple[NoCut, ...]
+
+
+def explain(network: Network, blocks: Blocks) -> Explanation:
+    """Explain how a network was cut.
+
+    Args:
+        network: what was cut.
+        blocks: how it was cut.
+
+    Example:
+        >>> from evener.network.blocks import cut_into_blocks
+        >>> from evener.network.model import load_network
+        >>> squeezenet = load_network("squeezenet")
+        >>> first = explain(squeezenet, cut_into_blocks(squeezenet, "paper")).no_cuts[0]
+        >>> first.reason
+        '2 tensors would cross'
+    """
+    graph = network.model.graph
+    nodes = live_nodes(graph)
+    alive = crossings(graph)
+    block_of = {name: index for index, names in enumerate(blocks.nodes) for name in names}
+    main = [index for index, node in enumerate(nodes) if is_main(node)]
+    return Explanation(
+        network=network.name,
+        granularity=blocks.granularity,
+        blocks=blocks.blocks,
+        cuts=tuple(
+            Cut(after_block=index, tensors=tuple(map(_handed_over, tensors)))
+            for index, tensors in enumerate(blocks.cuts)
+        ),
+        no_cuts=tuple(
+            _no_cut(nodes, alive, block_of, first, second)
+            for first, second in pairwise(main)
+            if block_of[nodes[first].name or ""] == block_of[nodes[second].name or ""]
+        ),
+    )
+
+
+def _no_cut(
+    nodes: Sequence[ir.Node],
+    alive: Sequence[tuple[ir.Value, ...]],
+    block_of: Mapping[str, int],
+    first: int,
+    second: int,
+) -> NoCut:
+    places = [tuple(map(_crossing, values)) for values in alive[first:second]]
+    best = min(range(len(places)), key=lambda place: _burden(places[place]))
+    return NoCut(
+        block=block_of[nodes[first].name or ""],
+        after=nodes[first].name or "",
+        before=nodes[second].name or "",
+        tensors=places[best],
+        reason=_reason(alive[first + best]),
+    )
+
+
+def _burden(tensors: Sequence[Crossing]) -> tuple[int, int]:
+    return len(tensors), sum(tensor.bytes or 0 for tensor in tensors)
+
+
+def _reason(values: tuple[ir.Value, ...]) -> str:
+    if len(values) != 1:
+        return f"{len(values)} tensors would cross"
+    if as_tensor(values[0]) is None:
+        return "its shape depends on the data, or its elements are of a type that numpy lacks"
+    return "it was dequantized just before, and is four times as large as what it was"
+
+
+def _crossing(value: ir.Value) -> Crossing:
+    tensor = as_tensor(value)
+    return Crossing(name=value.name or "", bytes=None) if tensor is None else _handed_over(tensor)
+
+
+def _handed_over(tensor: Tensor) -> Crossing:
+    return Crossing(name=tensor.name, bytes=tensor.size_bytes)

@@ -1,0 +1,29 @@
+"""Explain where a network may be cut, without measuring anything."""
+
+from evener.artifacts.profile import Granularity
+from evener.network.blocks import cut_into_blocks
+from evener.network.explain import Explanation, explain
+from evener.network.model import load_network
+from evener.workflow.opened import Shapes
+
+
+def explain_network(
+    net: str, *, granularity: Granularity = "paper", shapes: Shapes | None = None
+) -> Explanation:
+    """List the blocks and cuts of a network, and why it cannot be cut elsewhere.
+
+    Args:
+        net: path of an ONNX file, or name of a built-in network.
+        granularity: rule by which it is cut.
+        shapes: static shapes of the inputs that leave some size open, by input name.
+
+    Raises:
+        InputError: the network or a shape cannot be used.
+
+    Example:
+        >>> explanation = explain_network("alexnet")
+        >>> len(explanation.blocks), len(explanation.cuts), explanation.no_cuts
+        (8, 7, ())
+    """
+    network = load_network(net, shapes=shapes)
+    return explain(network, cut_into_blocks(network, granularity))

@@ -1,0 +1,154 @@
+"""Boards are read from files, and a wrong file says what is wrong."""
+
+from copy import deepcopy
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evener.artifacts.board import Cost, known_boards, load_board, parse_board
+from evener.errors import InputError, InvalidFileError
+
+RAW: dict[str, Any] = {
+    "name": "desk",
+    "source": "measured here",
+    "processors": {
+        "big": {"kind": "cpu", "cores": [4, 5], "runtime": "armcl", "precision": "f32"},
+        "gpu": {"kind": "gpu", "runtime": "armcl", "precision": "f16"},
+    },
+    "transfers_ms": {"big": {"gpu": 2.0}},
+    "networks": {
+        "net": {
+            "big": {"input_ms": 1.0, "input_mw": 4000.0, "part_ms": [2.0, 3.0]},
+            "gpu": {"part_ms": [5.0, 6.0], "part_mw": [3000.0, nan]},
+        }
+    },
+}
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:  # noqa: ANN401 - anything may stand in a file
+    raw = deepcopy(RAW)
+    *folders, key = path.split(".")
+    inner = raw
+    for folder in folders:
+        inner = inner[folder]
+    inner[key] = value
+    return raw
+
+
+def test_figures_are_in_si_units_and_the_first_part_pays_for_the_input() -> None:
+    board = parse_board(changed("networks.net.big.part_mw", [5000.0, 6000.0]))
+
+    assert board.parts("net") == (
+        {
+            "big": Cost(time_s=0.003, energy_j=0.014),
+            "gpu": Cost(time_s=0.005, energy_j=0.015),
+        },
+        {"big": Cost(time_s=0.003, energy_j=0.018), "gpu": Cost(time_s=0.006, energy_j=None)},
+    )
+    assert [(one.sender, one.receiver, one.fixed_s) for one in board.transfers] == [
+        ("big", "gpu", 0.002)
+    ]
+
+
+def test_an_input_of_unknown_power_leaves_the_energy_unknown() -> None:
+    raw = changed("networks.net.gpu.input_ms", 1.0)
+
+    assert parse_board(raw).parts("net")[0]["gpu"] == Cost(time_s=0.006, energy_j=None)
+
+
+def test_processors_are_whole_clusters_and_devices() -> None:
+    big, gpu = parse_board(RAW).processors
+
+    assert (big.name, big.kind, big.cores, big.core_sets, big.units) == (
+        "big",
+        "cpu",
+        (4, 5),
+        (2,),
+        2,
+    )
+    assert (gpu.name, gpu.kind, gpu.cores, gpu.core_sets, gpu.units) == ("gpu", "gpu", (), (1,), 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("nmae", "desk", r"unknown field `nmae`"),
+        ("processors.big.clock", 1, r"unknown field `clock` - at `\$.processors\[...\]`"),
+        ("processors.gpu.kind", "tpu", r"Invalid enum value 'tpu'"),
+        ("networks.net.gpu.part_ms", ["5"], r"Expected `float`, got `str`"),
+        ("networks.net.gpu.part_ms", [5.0], r"networks.net has parts: 2 on big, 1 on gpu"),
+        ("networks.net", {}, r"networks.net has parts: none; it needs at least one part"),
+        ("networks.net.gpu.part_ms", [5.0, 0.0], r"networks.net.gpu has a time of 0.0 ms"),
+        ("networks.net.gpu.part_ms", [5.0, nan], r"networks.net.gpu has a time of nan ms"),
+        ("networks.net.big.input_ms", -1.0, r"networks.net.big has a time of -1.0 ms"),
+        ("networks.net.gpu.part_mw", [1.0], r"networks.net.gpu has 2 times and 1 powers"),
+        (
+            "networks.net.gpu.part_mw",
+            [1.0, 0.0],
+            r"has a power of 0.0 mW: give one above 0, or nan",
+        ),
+        ("networks.net.npu", {"part_ms": [1.0, 1.0]}, r"names the processor 'npu'; .* big, gpu"),
+        ("transfers_ms.gpu", {"npu": 1.0}, r"transfers_ms names the processor 'npu'"),
+        ("transfers_ms.gpu", {"big": -1.0}, r"transfers_ms.gpu.big = -1.0: a time is 0 or more"),
+    ],
+)
+def test_a_wrong_key_or_value_is_named(path: str, value: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_board(changed(path, value))
+
+
+def test_a_network_that_the_board_has_no_times_of_is_refused_with_those_it_knows() -> None:
+    with pytest.raises(InputError, match=r"the board desk has no times of 'vgg19'; it knows net$"):
+        parse_board(RAW).parts("vgg19")
+
+
+def test_an_unknown_name_lists_the_boards_there_are() -> None:
+    with pytest.raises(InputError, match=r"no board 'vim3'; there are khadas-vim3, rk3399pro"):
+        load_board("vim3")
+
+
+def test_a_board_of_ones_own_is_read_from_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(Path(str(_brought("rk3399pro"))).read_text())
+
+    assert load_board(str(path)) == load_board("rk3399pro")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = ", r"own.toml is not TOML"),
+        ('name = "x"\nmade = 3', r"own.toml: .*; see docs/boards.md"),
+    ],
+)
+def test_a_file_that_is_no_board_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(text)
+
+    with pytest.raises(InvalidFileError, match=message) as caught:
+        load_board(str(path))
+    assert caught.value.path == str(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFileError, match=r"cannot read .*none.toml: No such file"):
+        load_board(str(tmp_path / "none.toml"))
+
+
+@pytest.mark.parametrize("name", known_boards())
+def test_the_boards_that_are_brought_are_called_by_their_files_and_name_their_source(
+    name: str,
+) -> None:
+    board = load_board(name)
+
+    assert board.name == name
+    assert board.source.startswith("github.com/")
+    assert _brought(name).stat().st_size < 200_000
+
+
+def _brought(name: str) -> Path:
+    import evener
+
+    return Path(evener.__file__).parent / "boards" / f"{name}.toml"

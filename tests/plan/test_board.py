@@ -1,0 +1,168 @@
+"""Planning for the boards that the package brings: the optima that are known of their tables."""
+
+import pytest
+
+from evener.artifacts.board import Board, load_board
+from evener.artifacts.plan import Plan
+from evener.artifacts.profile import Profile
+from evener.errors import InputError
+from evener.plan import board_profile, make_baseline, make_plan
+from evener.plan.problem import Space
+
+NETWORKS = ["alexnet", "mobilenet", "resnet50", "googlenet"]
+
+
+@pytest.fixture(scope="module")
+def khadas() -> Board:
+    return load_board("khadas-vim3")
+
+
+@pytest.fixture(scope="module")
+def rockchip() -> Board:
+    return load_board("rk3399pro")
+
+
+def rate_hz(profile: Profile, space: Space, method: str = "dp") -> float:
+    plan = make_plan(profile, space=space, method="exhaustive" if method == "exhaustive" else "dp")
+    return plan.rate_hz
+
+
+def row(plan: Plan) -> str:
+    """Write a plan as the processor and the parts of each stage."""
+    return " ".join(
+        "+".join(lane.processor for lane in stage.lanes)
+        + str(stage.last_block - stage.first_block + 1)
+        for stage in plan.stages
+    )
+
+
+@pytest.mark.parametrize(
+    ("network", "stages", "best_hz"),
+    [
+        ("alexnet", "G3 B3 L2", 21.2),
+        ("mobilenet", "G4 B7 L3", 33.2),
+        ("resnet50", "G7 B8 L3", 10.2),
+        ("googlenet", "G3 L1 B7", 19.9),
+    ],
+)
+def test_the_best_plan_of_the_papers_space_is_the_known_one(
+    khadas: Board, network: str, stages: str, best_hz: float
+) -> None:
+    profile = board_profile(khadas, network, transfers=False)
+
+    plan = make_plan(profile, space="paper")
+
+    assert row(plan) == stages
+    assert round(plan.rate_hz, 1) == best_hz
+
+
+@pytest.mark.parametrize("space", ["paper", "full"])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_trying_every_plan_of_a_board_finds_no_better_one(
+    khadas: Board, rockchip: Board, network: str, space: Space
+) -> None:
+    profiles = [
+        board_profile(khadas, network, transfers=False),
+        board_profile(rockchip, network, transfers=True),
+    ]
+
+    for profile in profiles:
+        best_hz = rate_hz(profile, space)
+        assert best_hz == pytest.approx(rate_hz(profile, space, "exhaustive"))
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_the_full_space_is_never_worse_nor_are_copies_better(khadas: Board, network: str) -> None:
+    profile = board_profile(khadas, network, transfers=False)
+
+    best_hz = rate_hz(profile, "full")
+
+    assert best_hz >= rate_hz(profile, "paper")
+    assert best_hz >= make_baseline(profile, "copies").rate_hz
+
+
+def test_three_stages_are_not_best_on_alexnet(khadas: Board) -> None:
+    profile = board_profile(khadas, "alexnet", transfers=False)
+
+    copies, best = make_baseline(profile, "copies"), make_plan(profile)
+
+    assert (row(copies), round(copies.rate_hz, 2)) == ("B+G+L8", 21.85)
+    assert (row(best), round(best.rate_hz, 2)) == ("G3 B+L5", 21.91)
+
+
+@pytest.mark.parametrize(
+    ("network", "plans"),
+    [("alexnet", 126), ("mobilenet", 468), ("resnet50", 816), ("googlenet", 270)],
+)
+def test_plans_are_counted_by_the_parts_of_the_table(
+    khadas: Board, network: str, plans: int
+) -> None:
+    profile = board_profile(khadas, network, transfers=False)
+
+    plan = make_plan(profile, space="paper")
+
+    assert (plan.cut_points, plan.configurations) == (len(profile.blocks) - 1, plans)
+
+
+@pytest.mark.parametrize("network", [*NETWORKS, "squeezenet"])
+@pytest.mark.parametrize("space", ["paper", "full"])
+def test_transfers_never_make_a_plan_quicker(rockchip: Board, network: str, space: Space) -> None:
+    free = board_profile(rockchip, network, transfers=False)
+    paid = board_profile(rockchip, network, transfers=True)
+
+    assert rate_hz(paid, space) <= rate_hz(free, space)
+
+
+def test_the_stage_that_sends_pays_for_the_transfer(rockchip: Board) -> None:
+    transfers = {(one.sender, one.receiver): one.fixed_s for one in rockchip.transfers}
+    costs = rockchip.parts("resnet50")
+
+    plan = make_plan(board_profile(rockchip, "resnet50", transfers=True), space="paper")
+
+    names = [stage.lanes[0].processor for stage in plan.stages]
+    for stage, name, taker in zip(plan.stages, names, [*names[1:], None], strict=True):
+        own_s = sum(
+            costs[part][name].time_s for part in range(stage.first_block, stage.last_block + 1)
+        )
+        paid_s = 0.0 if taker is None else transfers[name, taker]
+        assert stage.period_s == pytest.approx(own_s + paid_s)
+
+
+def test_a_segment_is_the_sum_of_its_parts_and_says_so(khadas: Board) -> None:
+    profile = board_profile(khadas, "googlenet", transfers=False)
+    costs = khadas.parts("googlenet")
+    found = {(one.processor, one.first_block, one.last_block): one for one in profile.segments}
+
+    assert len(found) == len(profile.segments) == 3 * 11 * 12 / 2
+    assert found["B", 3, 3].median_s == costs[3]["B"].time_s
+    assert not found["B", 3, 3].interpolated
+    assert found["B", 3, 5].interpolated
+    assert found["B", 3, 5].median_s == pytest.approx(
+        sum(costs[part]["B"].time_s for part in (3, 4, 5))
+    )
+
+
+def test_the_energy_of_a_frame_is_known_where_all_powers_are(
+    khadas: Board, rockchip: Board
+) -> None:
+    known = make_plan(board_profile(rockchip, "resnet50", transfers=False), space="paper")
+    unknown = make_plan(board_profile(khadas, "alexnet", transfers=False), space="paper")
+
+    assert known.energy_j == pytest.approx(2.35, abs=0.01)
+    assert unknown.energy_j is None  # the input's power was below idle
+
+
+def test_a_processor_without_times_of_the_network_is_left_out(rockchip: Board) -> None:
+    names = {
+        network: [
+            one.name for one in board_profile(rockchip, network, transfers=False).machine.processors
+        ]
+        for network in ("alexnet", "mobilenet")
+    }
+
+    assert names == {"alexnet": ["B", "G", "L"], "mobilenet": ["B", "G", "L", "N"]}
+
+
+def test_a_board_without_transfers_cannot_charge_them(khadas: Board) -> None:
+    with pytest.raises(InputError, match=r"khadas-vim3 has no times of transfers .* --transfers"):
+        board_profile(khadas, "alexnet", transfers=True)
