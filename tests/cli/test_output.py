@@ -63,6 +63,21 @@ def test_a_narrow_terminal_loses_nothing_of_a_table(
     assert shown.count("body") == len(cells)
 
 
+def test_a_long_word_in_a_narrow_table_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+
+    output.print_for_people(
+        table(
+            "title", ["name", "runtimes"], [["a b c d e f g h i j k l m", "onnxruntime, openvino"]]
+        )
+    )
+
+    assert "…" not in terminal.getvalue()
+
+
 def test_without_colours_nothing_is_bold_either(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     coloured, plain = Terminal(), Terminal()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -28,7 +28,8 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     """Lay out rows below a title; a column whose name starts with ">" is set to the right."""
     made = Table(box=box.SIMPLE_HEAD)
     for column in columns:
-        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
+        justify: JustifyMethod = "right" if column.startswith(">") else "left"
+        made.add_column(column.lstrip(">"), justify=justify, overflow="fold")  # never cut off
     for row in rows:
         made.add_row(*row)
     return Group(Text(title, style="bold"), made)
