@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from evener.errors import InputError, InvalidFileError, InvalidNetworkError
 from evener.network import light
 from evener.network.model import Network, load_network, parse_network
 from evener.network.split import whole_model
+from evener.testing import tiny
 
 CHAIN = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[1,4] x) => (float[1,2] y) <float[4,2] w = {1,2,3,4,5,6,7,8}> {
@@ -645,3 +647,10 @@ def test_a_shape_that_depends_on_the_data_is_not_told() -> None:
     with pytest.raises(InvalidNetworkError, match="shape of 'i' in 'net' depends") as caught:
         loaded.shape_of("i")
     assert caught.value.node == "find"
+
+
+def test_a_file_whose_name_is_no_text_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"n\xff.onnx")
+    path.write_bytes(tiny.dense())
+
+    assert load_network(path).name == "n\\udcff"

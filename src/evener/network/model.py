@@ -96,7 +96,8 @@ def load_network(
     content = read_file(path)
     model = decode(content, str(path))
     beside = load_external_weights(model, path)
-    return _network(model, path.stem, chain([content], beside), shapes or {})
+    name = path.stem.encode(errors="backslashreplace").decode()  # may be no UTF-8
+    return _network(model, name, chain([content], beside), shapes or {})
 
 
 def parse_network(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from evener.errors import InfeasibleError
 from evener.plan.problem import PAPER_STAGES, Floats, Integers, Problem, Team
+from evener.units import count
 
 _Index = tuple[Any, ...]  # what numpy takes to index several axes
 
@@ -156,9 +157,9 @@ def check_possible(problem: Problem, stages: int | None) -> None:
     """
     if stages is not None and not 1 <= stages <= problem.most_stages:
         raise InfeasibleError(
-            f"{stages} stages asked for, but {problem.blocks} blocks on {sum(problem.grains)} "
-            f"cores or devices allow 1 to {problem.most_stages}; ask for fewer, cut finer or allow "
-            "more processors",
+            f"{count(stages, 'stage')} asked for, but {count(problem.blocks, 'block')} on "
+            f"{count(sum(problem.grains), 'core')} or devices allow 1 to {problem.most_stages}; "
+            "ask for fewer, cut finer or allow more processors",
             needed=stages,
             available=problem.most_stages,
         )
@@ -177,12 +178,12 @@ def check_possible(problem: Problem, stages: int | None) -> None:
 
 def no_chain(problem: Problem, stages: int | None) -> InfeasibleError:
     """Make the error for times that leave no chain of stages."""
-    count = "any number of" if stages is None else str(stages)
+    wanted = "any number of stages" if stages is None else count(stages, "stage")
     names = ", ".join(processor.name for processor in problem.processors)
     return InfeasibleError(
-        f"the {problem.blocks} blocks cannot be split into {count} stages on {names}: every split "
-        "gives some processor blocks it has no time for. Allow more processors, or another number "
-        "of stages",
+        f"the {count(problem.blocks, 'block')} cannot be split into {wanted} on {names}: every "
+        "split gives some processor blocks it has no time for. Allow more processors, or another "
+        "number of stages",
         needed=stages,
         available=problem.most_stages,
     )

@@ -14,6 +14,7 @@ from evener.plan.bound import find_bound
 from evener.plan.chain import Chain, Step
 from evener.plan.problem import CoreSet, Problem, make_problem
 from evener.plan.record import make_record
+from evener.units import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +95,15 @@ def check_seats(seats: Sequence[Seat], stages: int, processors: Sequence[Process
         if _cores(seat, processor) not in processor.core_sets:
             raise InputError(
                 f"{seat} cannot be planned: {processor.name} is given out in "
-                f"{' or '.join(map(str, processor.core_sets))} of its {processor.units} cores"
+                f"{' or '.join(map(str, processor.core_sets))} of its "
+                f"{count(processor.units, 'core')}"
             )
         taken[processor.name] += _cores(seat, processor)
     for name, cores in taken.items():
         if cores > by_name[name].units:
             raise InputError(
-                f"the stages take {cores} cores of {name}, which has {by_name[name].units}: give "
-                "each core to one stage"
+                f"the stages take {count(cores, 'core')} of {name}, which has "
+                f"{by_name[name].units}: give each core to one stage"
             )
 
 
