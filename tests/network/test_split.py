@@ -86,7 +86,7 @@ def test_different_frames_get_clearly_different_answers(light_network: Loader, n
     assert np.isfinite(first).all()
     assert first.sum() == pytest.approx(1, abs=1e-4)
     assert np.abs(first - second).max() > 1e-3 * first.max()
-    assert first.max() > 3 / first.size
+    assert first.max() > 2 / first.size  # a network that knows nothing answers 1 / size
 
 
 def test_every_pair_of_blocks_makes_a_model_that_the_checker_accepts(
