@@ -5,30 +5,18 @@ Usage: python benchmarks/bench_networks.py [NET ...] [--rounds 15] [--runtimes o
 
 import argparse
 import platform
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from record import commit
 
 import evener
 from evener.artifacts.files import write_whole
 from evener.artifacts.processors import Machine
 
 FIVE = ("alexnet", "googlenet", "resnet50", "squeezenet", "shufflenet")
-
-
-def commit() -> str:
-    """Return the commit that is checked out, marked if the tree differs from it."""
-    described = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return described.stdout.strip()
 
 
 def describe(machine: Machine) -> dict[str, object]:

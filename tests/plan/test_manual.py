@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evener.artifacts.profile import HandOff, Profile
+from evener.artifacts.profile import HandOff, Profile, Transfer
 from evener.errors import InfeasibleError, InputError
 from evener.plan import make_plan
 from evener.plan.manual import Seat, make_manual_plan
@@ -50,6 +50,21 @@ def test_rate_and_latency_are_those_of_its_slowest_stage(board: Profile) -> None
     assert plan.rate_hz == pytest.approx(1 / (3 * 0.6 + 0.1))
     assert plan.credits == 2
     assert plan.latency_s == pytest.approx(2 / plan.rate_hz)
+
+
+def test_a_stage_pays_for_the_transfer_to_the_next(profile_of: ProfileOf) -> None:
+    times = {("cpu0", 1): lambda *_: 1.0, ("gpu0", 1): lambda *_: 1.0}
+    hand_off = HandOff(
+        fixed_s=0.0, transfers=(Transfer(sender="cpu0", receiver="gpu0", fixed_s=0.5),)
+    )
+    profile = profile_of(2, {"cpu0": 1, "gpu0": 1}, times, hand_off=hand_off)
+
+    dear = make_manual_plan(profile, cuts=[0], seats=[Seat("cpu0"), Seat("gpu0")])
+    free = make_manual_plan(profile, cuts=[0], seats=[Seat("gpu0"), Seat("cpu0")])
+
+    assert [stage.lanes[0].time_s for stage in dear.stages] == [1.5, 1.0]
+    assert dear.latency_s == pytest.approx(2 * 1.5)
+    assert free.rate_hz == 1.0
 
 
 def test_stages_of_one_processor_get_cores_of_their_own(board: Profile) -> None:

@@ -220,6 +220,8 @@ def _moves(problem: Problem, most_credits: int | None) -> Iterator[_Move]:
     for (number, team), receiver in product(
         enumerate(problem.teams), range(len(problem.receivers))
     ):
+        if not _leaves_room(problem, team, receiver):
+            continue
         team_period_s = problem.period_s(team, receiver)
         held = np.ones(shape, np.int64)
         if most_credits is not None:
@@ -237,6 +239,11 @@ def _moves(problem: Problem, most_credits: int | None) -> Iterator[_Move]:
             move.period_s[quicker] = period_s[quicker]
             move.team[quicker] = number
     yield from sorted(found.values(), key=lambda move: (move.credits, sum(move.usage)))
+
+
+def _leaves_room(problem: Problem, team: Team, receiver: int) -> bool:
+    """Return whether a next stage on all processors of the receiver still fits the machine."""
+    return all(team.usage[of] < problem.grains[of] for of in problem.receivers[receiver])
 
 
 def _slices(table: _Table, move: _Move) -> tuple[_Index, _Index]:

@@ -1,7 +1,7 @@
 """Predict a plan that the user cut by hand: exactly these stages on exactly these core sets."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
@@ -52,9 +52,10 @@ def make_manual_plan(profile: Profile, *, cuts: Sequence[int], seats: Sequence[S
     segments = segments_between(cuts, blocks=len(profile.blocks), network=profile.network)
     check_seats(seats, len(segments), profile.machine.processors)
     problem = make_problem(profile)
-    steps = tuple(map(partial(_step, problem), segments, seats))
+    steps = _handing_on(problem, tuple(map(partial(_step, problem), segments, seats)))
     period_s = max(
-        float(problem.period_s(step.team)[step.first_block, step.last_block]) for step in steps
+        float(problem.period_s(step.team, step.receiver)[step.first_block, step.last_block])
+        for step in steps
     )
     return make_record(
         profile,
@@ -125,6 +126,14 @@ def _step(problem: Problem, segment: range, seat: Seat) -> Step:
             "processor or runtime, or cut them apart"
         )
     return Step(first, last, next(team for team in problem.teams if team.lanes == ((index, 1),)))
+
+
+def _handing_on(problem: Problem, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Name to each stage who takes its frames: the next one, or after the last nobody."""
+    receivers = [*(problem.receiver(step.team) for step in steps[1:]), 0]
+    return tuple(
+        replace(step, receiver=receiver) for step, receiver in zip(steps, receivers, strict=True)
+    )
 
 
 def _listed(items: Iterable[object]) -> str:
