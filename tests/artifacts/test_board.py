@@ -91,7 +91,21 @@ def test_processors_are_whole_clusters_and_devices() -> None:
         ),
         ("networks.net.npu", {"part_ms": [1.0, 1.0]}, r"names the processor 'npu'; .* big, gpu"),
         ("transfers_ms.gpu", {"npu": 1.0}, r"transfers_ms names the processor 'npu'"),
-        ("transfers_ms.gpu", {"big": -1.0}, r"transfers_ms.gpu.big = -1.0: a time is 0 or more"),
+        ("transfers_ms.gpu", {"big": -1.0}, r"transfers_ms.gpu.big = -1.0: give a time from 0"),
+        ("transfers_ms.gpu", {"gpu": 1.0}, r"transfers_ms.gpu.gpu = 1.0: .* to another processor"),
+        ("networks.net.gpu.part_ms", [5.0, 1e300], r"has a time of 1e\+300 ms: .* to an hour"),
+        ("networks.net.gpu.part_ms", [5.0, 1e-300], r"has a time of 1e-300 ms"),
+        ("processors.big.cores", [], r"processors.big is a cpu with the cores \[\]"),
+        ("processors.gpu.cores", [1], r"processors.gpu is a gpu with the cores \[1\]"),
+        ("processors.big.cores", [4, 4], r"has the core 4, which big has already"),
+        ("processors.big.cores", [-4], r"has the core -4: give each core, from 0"),
+        (
+            "processors.little",
+            {"kind": "cpu", "cores": [5, 6], "runtime": "armcl", "precision": "f32"},
+            r"processors.little has the core 5, which big has already",
+        ),
+        ("processors.big.runtime", "", r"processors.big.runtime is empty"),
+        ("name", "", r"name is empty"),
     ],
 )
 def test_a_wrong_key_or_value_is_named(path: str, value: object, message: str) -> None:

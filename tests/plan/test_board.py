@@ -5,7 +5,7 @@ import pytest
 from evener.artifacts.board import Board, load_board
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
-from evener.errors import InputError
+from evener.errors import InfeasibleError, InputError
 from evener.plan import board_profile, make_baseline, make_plan
 from evener.plan.problem import Space
 
@@ -166,3 +166,11 @@ def test_a_processor_without_times_of_the_network_is_left_out(rockchip: Board) -
 def test_a_board_without_transfers_cannot_charge_them(khadas: Board) -> None:
     with pytest.raises(InputError, match=r"khadas-vim3 has no times of transfers .* --transfers"):
         board_profile(khadas, "alexnet", transfers=True)
+
+
+@pytest.mark.parametrize("stages", [4, 9])
+def test_more_stages_than_processors_are_refused_for_that_reason(stages: int) -> None:
+    profile = board_profile(load_board("khadas-vim3"), "mobilenet", transfers=False)
+
+    with pytest.raises(InfeasibleError, match="14 blocks on B, G, L allow 1 to 3"):
+        make_plan(profile, stages=stages)

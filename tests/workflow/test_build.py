@@ -106,6 +106,7 @@ def test_the_pipeline_answers_the_test_rows_as_the_trainer_did(project: Path) ->
     ("old", "new", "ran"),
     [
         ('size = "<= 1 B ?"', 'size = "<= 9 MB"', ("judge", "report")),
+        ('"<= 1 s"', '"<= 2 s"', ("plan", "run", "compare", "judge", "report")),
         ("candidates = 2", "candidates = 3", ("search",)),
         ("epochs = 6", "epochs = 7", ("search", "train", "profile", "plan", "run", "compare")),
     ],

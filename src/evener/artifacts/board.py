@@ -6,7 +6,7 @@ The package brings some boards (`evener/boards/*.toml`); `docs/boards.md` says h
 import tomllib
 from collections.abc import Iterable
 from importlib.resources import files
-from math import inf, isfinite, isnan, nan
+from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,6 +17,8 @@ from evener.artifacts.profile import Transfer
 from evener.errors import InputError, InvalidFileError
 
 _SUFFIX: Final = ".toml"
+_SHORTEST_MS: Final = 1e-6  # a nanosecond: what lies beyond these two is a slip of the pen
+_LONGEST_MS: Final = 3.6e6  # an hour
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -201,6 +203,7 @@ def _parts(times: dict[str, _TimesTable]) -> tuple[dict[str, Cost], ...]:
 
 
 def _check(table: _BoardTable) -> None:
+    _check_processors(table)
     for network, times in table.networks.items():
         where = f"networks.{network}"
         _check_names(where, times, table)
@@ -216,10 +219,33 @@ def _check(table: _BoardTable) -> None:
     for sender, takers in table.transfers_ms.items():
         _check_names("transfers_ms", (sender, *takers), table)
         for receiver, time_ms in takers.items():
-            if not 0 <= time_ms < inf:
+            if receiver == sender or not 0 <= time_ms <= _LONGEST_MS:
                 raise InputError(
-                    f"transfers_ms.{sender}.{receiver} = {time_ms}: a time is 0 or more"
+                    f"transfers_ms.{sender}.{receiver} = {time_ms}: give a time from 0 to an hour, "
+                    "to another processor"
                 )
+
+
+def _check_processors(table: _BoardTable) -> None:
+    if not table.name:
+        raise InputError("name is empty: give the board's, such as 'my-board'")
+    owner: dict[int, str] = {}
+    for name, one in table.processors.items():
+        where = f"processors.{name}"
+        if (one.kind == "cpu") != bool(one.cores):
+            raise InputError(
+                f"{where} is a {one.kind} with the cores {list(one.cores)}: a cpu has the numbers "
+                "of its cores, a device has none"
+            )
+        if not one.runtime:
+            raise InputError(f"{where}.runtime is empty: name what the parts were timed with")
+        for core in one.cores:
+            if core < 0 or core in owner:
+                taken = f", which {owner[core]} has already" if core in owner else ""
+                raise InputError(
+                    f"{where} has the core {core}{taken}: give each core, from 0, to one processor"
+                )
+            owner[core] = name
 
 
 def _check_names(where: str, names: Iterable[str], table: _BoardTable) -> None:
@@ -237,10 +263,13 @@ def _check_times(where: str, times: _TimesTable) -> None:
             f"{where} has {len(times.part_ms)} times and {len(times.part_mw)} powers; give one "
             "power a part, nan where none is known, or leave part_mw out"
         )
-    wrong = [time for time in times.part_ms if not 0 < time < inf]
-    if wrong or not 0 <= times.input_ms < inf:
+    wrong = [time for time in times.part_ms if not _SHORTEST_MS <= time <= _LONGEST_MS]
+    if wrong or not 0 <= times.input_ms <= _LONGEST_MS:
         given = wrong[0] if wrong else times.input_ms
-        raise InputError(f"{where} has a time of {given} ms: a time is above 0, of input 0 or more")
+        raise InputError(
+            f"{where} has a time of {given} ms: give one from a nanosecond to an hour, of input 0 "
+            "or more"
+        )
     for power in (times.input_mw, *times.part_mw):
         if not isnan(power) and not (isfinite(power) and power > 0):
             raise InputError(f"{where} has a power of {power} mW: give one above 0, or nan")

@@ -158,8 +158,8 @@ def check_possible(problem: Problem, stages: int | None) -> None:
     if stages is not None and not 1 <= stages <= problem.most_stages:
         raise InfeasibleError(
             f"{count(stages, 'stage')} asked for, but {count(problem.blocks, 'block')} on "
-            f"{count(sum(problem.grains), 'core')} or devices allow 1 to {problem.most_stages}; "
-            "ask for fewer, cut finer or allow more processors",
+            f"{_places(problem)} allow 1 to {problem.most_stages}; ask for fewer, cut finer or "
+            "allow more processors",
             needed=stages,
             available=problem.most_stages,
         )
@@ -174,6 +174,16 @@ def check_possible(problem: Problem, stages: int | None) -> None:
             needed=problem.blocks,
             available=problem.blocks - len(stuck),
         )
+
+
+def _places(problem: Problem) -> str:
+    """Say what stages can be put on, such as "2 cores of cpu0, gpu0"."""
+    return ", ".join(
+        f"{count(processor.units, 'core')} of {processor.name}"
+        if min(processor.core_sets) < processor.units
+        else processor.name
+        for processor in problem.processors
+    )
 
 
 def no_chain(problem: Problem, stages: int | None) -> InfeasibleError:

@@ -98,7 +98,15 @@ class Problem:
     @property
     def most_stages(self) -> int:
         """More stages than this can never be manned."""
-        return min(self.blocks, sum(self.grains))
+        seats = 0
+        for processor, grains in enumerate(self.grains):
+            alone = [
+                team.usage[processor]
+                for team in self.teams
+                if sum(team.usage) == team.usage[processor]
+            ]
+            seats += grains // min((used for used in alone if used), default=grains + 1)
+        return min(self.blocks, seats)
 
     def receiver(self, team: Team) -> int:
         """Return which receiver a team is; 0 where handing on costs the same whoever takes."""

@@ -79,7 +79,6 @@ class Delivery:
         inputs = {
             "network": self._card.value.network_sha256,
             "machine": restrict(find_processors(), self._project.plan.named),
-            "wish": self._wish(),
             "code": code_version("network", "profile", "runtime"),
         }
         return self._steps.step("profile", Profile, inputs, self._settled)
