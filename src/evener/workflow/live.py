@@ -73,7 +73,7 @@ def choose_live(
     plans: Sequence[Plan],
     frames: Sequence[tuple[Array, ...]],
     *,
-    rounds: int = 7,
+    rounds: int = 9,
 ) -> Plan:
     """Return the plan that does best on the machine itself, with what it reached.
 
