@@ -4,9 +4,9 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from evener.artifacts.profile import Granularity
+from evener.artifacts.profile import Execution, Granularity
 
-Objective = Literal["throughput", "latency"]
+Objective = Literal["throughput", "latency", "energy"]
 PlanKind = Literal["plan", "single", "all_cores", "copies"]
 
 
@@ -18,12 +18,14 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         last_block: index of its last block, included.
         runtime: name of the runtime.
         precision: element type it computes in.
+        execution: how the branches of the segment are computed.
     """
 
     first_block: int
     last_block: int
     runtime: str
     precision: str = "f32"
+    execution: Execution = "sequential"
 
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,12 +36,14 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         cores: the logical CPUs it is pinned to; empty for a device.
         parts: what it runs, in order.
         time_s: predicted time per frame, hand-off included, in seconds.
+        clock_hz: clock that the processor is to be set to; None where the system chooses.
     """
 
     processor: str
     cores: tuple[int, ...]
     parts: tuple[Part, ...]
     time_s: float
+    clock_hz: float | None = None
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,18 +114,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         credits: frames that may be in flight at once.
         rate_hz: predicted frames per second.
         latency_s: predicted seconds from credit to in-order emission: credits / rate_hz.
-        energy_j: predicted energy per frame, where the profile knows.
+        energy_j: predicted energy per frame, where the profile knows: what its stages draw, and
+            what the idle machine draws in the time between two frames.
         bound_rate_hz: no plan on these core sets is faster than this under the profile.
         bound_estimated: whether the bound rests on times that the profile estimates.
         cut_points: how many places the network may be cut at.
         configurations: how many plans the named space holds.
         space: the space that was searched.
+        max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
         elapsed_s: how long planning took, in seconds.
         measured: what it reached on the machine itself; None where it was only predicted.
     """
 
     kind: ClassVar[str] = "plan"
-    schema: ClassVar[int] = 1
+    schema: ClassVar[int] = 2  # 2: clocks and execution
 
     network: str
     network_sha256: str
@@ -139,6 +145,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     cut_points: int
     configurations: int
     space: Literal["paper", "full"] = "full"
+    max_live: int | None = None
     elapsed_s: float = 0.0
     measured: Measured | None = None
 

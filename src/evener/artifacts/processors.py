@@ -20,6 +20,8 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         capacity: speed of one core relative to the fastest of the machine, in (0, 1].
         max_hz: highest clock in Hz, where the system says.
         cache_bytes: size of its last-level cache, where the system says.
+        clocks_hz: clocks that a plan may choose from, ascending; empty where the system chooses.
+        memory_bytes: most that its sessions may hold together; None where nothing limits them.
     """
 
     name: str
@@ -31,6 +33,8 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     capacity: float = 1.0
     max_hz: float | None = None
     cache_bytes: int | None = None
+    clocks_hz: tuple[float, ...] = ()
+    memory_bytes: int | None = None
 
     @property
     def units(self) -> int:
@@ -46,6 +50,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         system: operating system and machine type.
         processors: fastest first.
         runtimes: version of each installed runtime, by name.
+        idle_w: what the whole machine draws while it does nothing, where it is known.
     """
 
     kind: ClassVar[str] = "processors"
@@ -55,6 +60,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     system: str
     processors: tuple[Processor, ...]
     runtimes: dict[str, str]
+    idle_w: float | None = None
 
     def __getitem__(self, name: str) -> Processor:
         for processor in self.processors:

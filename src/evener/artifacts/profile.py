@@ -7,7 +7,8 @@ import msgspec
 from evener.artifacts.processors import Machine
 from evener.artifacts.tensor import Tensor
 
-Granularity = Literal["paper", "strict", "table"]  # "table": the parts that a board was timed in
+Granularity = Literal["paper", "strict", "node", "table"]  # "table": parts a board was timed in
+Execution = Literal["sequential", "parallel"]
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,12 +41,15 @@ class SegmentTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         cores: how many of its cores run it together.
         runtime: name of the runtime.
         precision: element type it computes in, such as "f32".
+        execution: whether the branches of the segment are computed one after the other, or at
+            once by a runtime that can.
+        clock_hz: clock that the processor is set to; None where the system chooses.
         median_s: median of the isolated runs, hand-off excluded, in seconds.
         low_s: lower quartile.
         high_s: upper quartile.
         repeats: how many runs were timed; 0 if interpolated.
         interpolated: whether it was estimated from measured segments instead of timed.
-        energy_j: energy per run, where it was measured.
+        energy_j: energy per run beyond what the machine draws when idle, where it is known.
     """
 
     first_block: int
@@ -54,6 +58,8 @@ class SegmentTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     cores: int
     runtime: str
     precision: str = "f32"
+    execution: Execution = "sequential"
+    clock_hz: float | None = None
     median_s: float
     low_s: float
     high_s: float
@@ -102,10 +108,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         segments: the times, every pair of blocks and core set present once per runtime.
         hand_off: cost of passing a frame on.
         optimisation: graph optimisation level of the runtime that was timed.
+        max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
     """
 
     kind: ClassVar[str] = "profile"
-    schema: ClassVar[int] = 2  # 2: transfers between processors
+    schema: ClassVar[int] = 3  # 3: clocks, execution and idle power
 
     network: str
     network_sha256: str
@@ -115,3 +122,4 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     segments: tuple[SegmentTime, ...]
     hand_off: HandOff
     optimisation: Literal["extended", "all"] = "all"
+    max_live: int | None = None

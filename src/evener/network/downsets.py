@@ -1,0 +1,42 @@
+"""List the downsets of a graph: the sets of nodes that hold every predecessor of their own.
+
+What a pipeline has done after some of its stages is a downset, and a stage is what lies between two
+nested ones. A set is an integer whose bit `n` says whether it holds node `n`.
+"""
+
+from collections.abc import Sequence
+
+
+def downsets(predecessors: Sequence[Sequence[int]], *, most: int) -> tuple[int, ...] | None:
+    """List every downset, smaller ones first; the first is empty and the last is all nodes.
+
+    Takes O(downsets · nodes) steps.
+
+    Args:
+        predecessors: for each node, the nodes that must come before it.
+        most: give up beyond so many.
+
+    Returns:
+        The sets, of equally large ones the lesser integer first; None if there are more than
+        `most`.
+
+    Example:
+        Node 0 before 1 and 2, which are free of each other:
+
+        >>> downsets([[], [0], [0]], most=10)
+        (0, 1, 3, 5, 7)
+    """
+    needs = [sum(1 << before for before in set(nodes)) for nodes in predecessors]
+    found: list[int] = []
+    layer = {0}
+    while layer:
+        found.extend(sorted(layer))
+        if len(found) > most:
+            return None
+        layer = {
+            done | 1 << node
+            for done in layer
+            for node, need in enumerate(needs)
+            if not done >> node & 1 and need & ~done == 0
+        }
+    return tuple(found)
