@@ -143,17 +143,25 @@ class StageFailedError(EvenerError):
 
     Attributes:
         stage: index of the stage, from 0.
-        processor: name of the processor it ran on.
         frame_id: the frame it was working on, or -1 where it was not working on one.
+        processor: name of the processor that its lane was on, "" where that is not known.
+        cores: the cores of that lane; none for a device.
     """
 
     def __init__(
-        self, message: str, *, stage: int, processor: str = "", frame_id: int = -1
+        self,
+        message: str,
+        *,
+        stage: int,
+        frame_id: int = -1,
+        processor: str = "",
+        cores: tuple[int, ...] = (),
     ) -> None:
         super().__init__(message)
         self.stage = stage
-        self.processor = processor
         self.frame_id = frame_id
+        self.processor = processor
+        self.cores = cores
 
 
 class FrameFailedError(EvenerError):

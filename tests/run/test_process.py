@@ -91,7 +91,7 @@ def test_replicas_and_stages_answer_as_the_whole_to_the_bit_on_cores_that_the_ke
         transport="processes",
     ) as pipeline:
         trace = pipeline.run(frames, lambda _, answer: answers.append(answer[0].copy()))
-        here = {lane.process for lane in pipeline.progress} & {None, os.getpid()}
+        here = {lane.process for lane in pipeline.progress()} & {None, os.getpid()}
 
     with pinning.pinned(near):
         whole = OnnxRuntime().open(tiny.dense(layers=4), cores=near, optimisation="extended")
@@ -124,7 +124,7 @@ def test_an_open_pipeline_runs_again_after_a_frame_failed_with_the_traceback_fro
 def test_a_killed_process_is_named_and_what_was_not_emitted_is_still_known() -> None:
     seen: list[int] = []
     with scripted(SignalAt("h1>y", 6, signal.SIGKILL)) as pipeline:
-        lanes = [lane.process for lane in pipeline.progress]
+        lanes = [lane.process for lane in pipeline.progress()]
         with pytest.raises(
             StageFailedError, match="of stage 1 on p1a was killed by SIGKILL at frame 5"
         ) as caught:
@@ -145,22 +145,23 @@ def test_a_killed_process_is_named_and_what_was_not_emitted_is_still_known() -> 
     assert all(map(ended, lanes))
 
 
-def test_a_process_that_hangs_shows_its_frame_and_is_killed_when_it_is_given_up() -> None:
+def test_a_process_that_hangs_shows_its_frame_and_is_killed_when_it_is_abandoned() -> None:
     with (
         ThreadPoolExecutor(1) as caller,
         scripted(SignalAt("x>h1", 2, signal.SIGSTOP)) as pipeline,
     ):
-        hanging = pipeline.progress[0].process
-        assert hanging is not None
+        processes = [lane.process for lane in pipeline.progress()]
+        assert processes[0] is not None
         running = caller.submit(values, pipeline, numbered(50))
-        os.waitid(os.P_PID, hanging, os.WSTOPPED | os.WNOWAIT)
-        stuck = pipeline.progress[0]
-        pipeline.give_up(stuck.stage, stuck.lane, "it computes for too long")
-        with pytest.raises(StageFailedError, match="given up at frame 2: it computes for too long"):
+        os.waitid(os.P_PID, processes[0], os.WSTOPPED | os.WNOWAIT)
+        stuck = pipeline.progress()[0]
+        pipeline.abandon(StageFailedError("it computes for too long", stage=0))
+        with pytest.raises(StageFailedError, match="it computes for too long"):
             running.result(PATIENCE_S)
 
-    assert (stuck.processor, stuck.frame_id, stuck.frames) == ("p0a", 2, 2)
-    assert ended(hanging)
+    assert (stuck.lane.processor, stuck.frame_id, stuck.frames) == ("p0a", 2, 2)
+    assert len(stuck.recent_s) == 2
+    assert all(map(ended, processes))
 
 
 def test_an_interrupt_in_the_caller_ends_every_process() -> None:
@@ -174,7 +175,7 @@ def test_an_interrupt_in_the_caller_ends_every_process() -> None:
 
     with scripted() as pipeline, pytest.raises(KeyboardInterrupt):
         pipeline.run(endless(), emit)
-    lanes = [lane.process for lane in pipeline.progress]
+    lanes = [lane.process for lane in pipeline.progress()]
 
     assert all(map(ended, lanes))
 
@@ -192,7 +193,7 @@ with Pipeline(
     runtimes={"scripted": ScriptedRuntime()},
     transport="processes",
 ) as pipeline:
-    print(pipeline.progress[0].process, flush=True)
+    print(pipeline.progress()[0].process, flush=True)
     os.kill(os.getpid(), 9)
 """
     maker = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
@@ -222,7 +223,7 @@ def test_what_cannot_be_opened_is_told_as_it_is_by_a_thread(
     with pytest.raises(kind, match=message):
         pipeline.__enter__()
 
-    assert ended(pipeline.progress[0].process)
+    assert ended(pipeline.progress()[0].process)
 
 
 def test_a_runtime_that_cannot_travel_is_refused() -> None:
@@ -236,7 +237,7 @@ def test_closing_ends_a_run_in_another_thread() -> None:
         scripted(SignalAt("h1>y", 3, Signals.SIGSTOP)) as pipeline,
     ):
         running = caller.submit(values, pipeline, numbered(50))
-        stopped = pipeline.progress[1].process
+        stopped = pipeline.progress()[1].process
         assert stopped is not None
         os.waitid(os.P_PID, stopped, os.WSTOPPED | os.WNOWAIT)
         os.kill(stopped, signal.SIGCONT)

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from evener.artifacts.plan import Lane
 from evener.comm.channel import Message, Slot
 from evener.errors import ChannelClosedError, ChannelError, InputError, StageFailedError
-from evener.run.progress import GAUGE_DOUBLES, Gauge, Progress
-from evener.run.record import LaneRecord
+from evener.run.progress import GAUGE_DOUBLES, Gauge
+from evener.run.record import LaneProgress, LaneRecord
 from evener.run.wiring import Circuit, Ports, Wiring
 from evener.runtime import pinning
 from evener.runtime.session import Optimisation, Runtime, Session
@@ -101,8 +101,8 @@ class Worker(Protocol):
         """Return what it did in this run."""
         ...
 
-    def progress(self, index: int) -> Progress:
-        """Return where it is, under its index within the stage."""
+    def progress(self) -> LaneProgress:
+        """Return what it does just now; any thread may ask."""
         ...
 
     def abandon(self) -> None:
@@ -176,7 +176,7 @@ class LaneThread:
     def begin(self) -> None:
         """Forget the times of the run before; no frame may be in flight."""
         self._times_s = array("d")
-        self._gauge.reset(self._clock())
+        self._gauge.reset()
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""
@@ -188,9 +188,9 @@ class LaneThread:
             planned_s=self.lane.time_s,
         )
 
-    def progress(self, index: int) -> Progress:
-        """Return where it is; see `Worker.progress`."""
-        return progress_of(self, index, self._gauge)
+    def progress(self) -> LaneProgress:
+        """Return what it does just now; any thread may ask."""
+        return self._gauge.progress(self.stage, self.lane)
 
     def abandon(self) -> None:
         """Never wait for the thread: its session hangs, and no thread can be killed."""
@@ -254,6 +254,7 @@ class LaneThread:
                 f"stage {self.stage} on {self.lane.processor} broke down: {error}",
                 stage=self.stage,
                 processor=self.lane.processor,
+                cores=self.lane.cores,
             )
             failure.__cause__ = error
             self._crashed(failure)
@@ -269,13 +270,13 @@ class LaneThread:
         try:
             circuit.run(slot.arrays, target.arrays)
         except Exception as error:  # noqa: BLE001 - a runtime's; travels in band to who runs
-            self._gauge.end(self._clock())
+            self._gauge.end(None)
             to.free(target)
             to.put_error(frame_id, self._failure(frame_id, error))
         else:
-            ended_s = self._clock()
-            self._gauge.end(ended_s)
-            self._times_s.append(ended_s - begun_s)
+            took_s = self._clock() - begun_s
+            self._gauge.end(took_s)  # what the caller's `emit` takes is no work of this lane
+            self._times_s.append(took_s)
             to.put(frame_id, target)
         source.free(slot)
 
@@ -288,6 +289,7 @@ class LaneThread:
             f"{refused.first_block} to {refused.last_block} with {refused.runtime}: {error}",
             stage=self.stage,
             processor=self.lane.processor,
+            cores=self.lane.cores,
         )
         failure.__cause__ = error
         return failure
@@ -296,23 +298,9 @@ class LaneThread:
         failure = StageFailedError(
             f"stage {self.stage} on {self.lane.processor} failed at frame {frame_id}: {error}",
             stage=self.stage,
-            processor=self.lane.processor,
             frame_id=frame_id,
+            processor=self.lane.processor,
+            cores=self.lane.cores,
         )
         failure.__cause__ = error
         return failure
-
-
-def progress_of(
-    worker: Worker, index: int, gauge: Gauge, *, process: int | None = None
-) -> Progress:
-    """Read a worker's gauge."""
-    return Progress(
-        stage=worker.stage,
-        lane=index,
-        processor=worker.lane.processor,
-        frame_id=gauge.frame_id,
-        since_s=gauge.since_s,
-        frames=gauge.frames,
-        process=process,
-    )

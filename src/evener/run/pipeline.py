@@ -14,13 +14,12 @@ from typing import Final, Self
 
 import numpy as np
 
-from evener.artifacts.plan import Plan
+from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
 from evener.run.entry import Entry, Frame
-from evener.run.progress import Progress
-from evener.run.record import Record, trace_of
+from evener.run.record import LaneProgress, Record, trace_of
 from evener.run.sink import Emit, Sink
 from evener.run.transport import Joints, Transport, get_transport
 from evener.run.wiring import Wiring, wire
@@ -93,36 +92,18 @@ class Pipeline:
         """The frames admitted and not yet emitted, by number: what could be run again."""
         return self._entry.in_flight
 
-    @property
-    def progress(self) -> tuple[Progress, ...]:
-        """Where each lane is: the frame it computes, and since when by the pipeline's clock."""
-        return tuple(
-            lane.progress(index) for stage in self._lanes for index, lane in enumerate(stage)
-        )
+    def progress(self) -> tuple[LaneProgress, ...]:
+        """Return what each lane does just now; any thread may ask, at any time."""
+        return tuple(lane.progress() for stage in self._lanes for lane in stage)
 
-    def give_up(self, stage: int, lane: int, why: str) -> None:
-        """Break off a lane that hangs: the run ends at once with a StageFailedError that names it.
+    def check(self, frames: Sequence[Frame]) -> None:
+        """Refuse frames that the network does not take.
 
-        A process is killed. A thread cannot be: it is left to itself, and `close` does not wait
-        for it. The frames in flight stay in `in_flight`.
-
-        Args:
-            stage: index of its stage.
-            lane: its index within the stage.
-            why: ends the sentence "stage 1 on cpu0 was given up at frame 7: ...".
+        Raises:
+            InputError: an array of a wrong shape or type, with the number of its frame.
         """
-        worker = self._lanes[stage][lane]
-        frame_id = worker.progress(lane).frame_id
-        at = "between two frames" if frame_id is None else f"at frame {frame_id}"
-        worker.abandon()
-        self._shut(
-            StageFailedError(
-                f"stage {stage} on {worker.lane.processor} was given up {at}: {why}",
-                stage=stage,
-                processor=worker.lane.processor,
-                frame_id=-1 if frame_id is None else frame_id,
-            )
-        )
+        for number, frame in enumerate(frames):
+            _check_frame(number, frame, self.inputs)
 
     def __enter__(self) -> Self:
         """Open every lane's sessions in its own pinned thread.
@@ -163,6 +144,19 @@ class Pipeline:
         """
         self.__exit__(None, None, None)
 
+    def abandon(self, cause: Exception) -> None:
+        """End a run that hangs, from another thread, and wait for nothing.
+
+        The run ends with this cause if it is a StageFailedError, else with a ChannelClosedError of
+        it. Lanes that wait end, and the processes of lanes are killed. A thread that hangs in its
+        session cannot be stopped from outside: it keeps its sessions until it comes back by
+        itself, `close` does not wait for it, and nothing it does then reaches anyone. What was not
+        emitted stays `in_flight`.
+        """
+        for lane in (lane for stage in self._lanes for lane in stage):
+            lane.abandon()
+        self._shut(cause)
+
     def run(self, frames: Iterable[Frame], emit: Emit) -> Trace:
         """Answer frames, in order, until there are none left.
 
@@ -186,8 +180,7 @@ class Pipeline:
             ChannelClosedError: the pipeline is closed.
         """
         if isinstance(frames, list | tuple):
-            for number, frame in enumerate(frames):
-                _check_frame(number, frame, self.inputs)
+            self.check(frames)
         if not self._running.acquire(blocking=False):
             raise InputError("this pipeline runs already; wait for its end or open another")
         try:
@@ -272,10 +265,10 @@ class Pipeline:
         for lane in (lane for stage in self._lanes for lane in stage):
             if not lane.join(max(0.0, deadline_s - time.monotonic())):
                 name = f"stage {lane.stage} on {lane.lane.processor}"
-                late = _late(name, lane.stage, lane.lane.processor)
+                late = _late(name, lane.stage, lane.lane)
         for carrier in self._joints.carriers:
             if not carrier.join(max(0.0, deadline_s - time.monotonic())):
-                late = _late(f"the carrier at the {carrier.name}", -1, "")
+                late = _late(f"the carrier at the {carrier.name}", -1, None)
         if late is None:
             self._joints.release()
         return late
@@ -286,12 +279,13 @@ class Pipeline:
             yield tuple([a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in frame])
 
 
-def _late(name: str, stage: int, processor: str) -> StageFailedError:
+def _late(name: str, stage: int, lane: Lane | None) -> StageFailedError:
     return StageFailedError(
         f"{name} did not end within {CLOSE_PATIENCE_S:g} s: its session or the source of frames "
         "hangs; end the process",
         stage=stage,
-        processor=processor,
+        processor="" if lane is None else lane.processor,
+        cores=() if lane is None else lane.cores,
     )
 
 

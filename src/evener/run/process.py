@@ -24,9 +24,8 @@ from evener.comm.parcel import unpack_error
 from evener.comm.processes import ProcessChannel
 from evener.errors import InputError, StageFailedError
 from evener.run import orders
-from evener.run.lane import progress_of
-from evener.run.progress import GAUGE_DOUBLES, Gauge, Progress
-from evener.run.record import LaneRecord
+from evener.run.progress import GAUGE_DOUBLES, Gauge
+from evener.run.record import LaneProgress, LaneRecord
 from evener.run.wiring import Ports, Wiring
 from evener.runtime import pinning
 from evener.runtime.session import Optimisation, Runtime
@@ -110,10 +109,10 @@ class LaneProcess:
         """Return what it did in this run."""
         return self._ask(orders.Report(), orders.Reported).record
 
-    def progress(self, index: int) -> Progress:
-        """Return where it is; see `evener.run.lane.Worker.progress`."""
+    def progress(self) -> LaneProgress:
+        """Return what it does just now; any thread may ask."""
         process = self._process.pid if self._process is not None else None
-        return progress_of(self, index, self._gauge, process=process)
+        return self._gauge.progress(self.stage, self.lane, process)
 
     def abandon(self) -> None:
         """Kill the process, which a hanging session cannot prevent."""
@@ -179,10 +178,12 @@ class LaneProcess:
     def _broken(self, error: BaseException) -> StageFailedError:
         if isinstance(error, StageFailedError):
             return error
-        return StageFailedError(str(error), stage=self.stage, processor=self.lane.processor)
+        return StageFailedError(
+            str(error), stage=self.stage, processor=self.lane.processor, cores=self.lane.cores
+        )
 
     def _death(self, code: int) -> StageFailedError:
-        frame_id = self._gauge.frame_id
+        frame_id, _ = self._gauge.at
         names = {one.value: one.name for one in signal.Signals}
         how = f"was killed by {names.get(-code, -code)}" if code < 0 else f"ended with {code}"
         when = "between two frames" if frame_id is None else f"at frame {frame_id}"
@@ -192,6 +193,7 @@ class LaneProcess:
             "if nobody did, look for a lack of memory in the kernel's log (dmesg)",
             stage=self.stage,
             processor=self.lane.processor,
+            cores=self.lane.cores,
             frame_id=-1 if frame_id is None else frame_id,
         )
 

@@ -1,38 +1,19 @@
-"""Where each lane is: the frame it computes, and since when."""
+"""What a lane shows of its work, in memory that others may read at any time."""
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
-import msgspec
+from evener.artifacts.plan import Lane
+from evener.run.record import RECENT, LaneProgress
 
 _NO_FRAME: Final = -1.0
-GAUGE_DOUBLES: Final = 3
-"""Room that a gauge needs: the frame, since when, and how many are done."""
-
-
-class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a lane is, as a supervisor sees it.
-
-    Attributes:
-        stage: index of its stage, from 0.
-        lane: its index within the stage.
-        processor: name of the processor it runs on.
-        frame_id: the frame it computes; None while it waits for one.
-        since_s: when it began that frame, or began to wait, by the lane's clock.
-        frames: frames it computed in this run.
-        process: id of its process; None for a thread of this one.
-    """
-
-    stage: int
-    lane: int
-    processor: str
-    frame_id: int | None
-    since_s: float
-    frames: int
-    process: int | None = None
+_TIMES: Final = 3  # where the times begin; before them the frame, since when, and how many are done
+GAUGE_DOUBLES: Final = _TIMES + RECENT
+"""Room that a gauge needs."""
 
 
 class Room(Protocol):
-    """Memory for some doubles."""
+    """Memory for some doubles, perhaps shared with another process."""
 
     def __getitem__(self, index: int, /) -> float: ...
 
@@ -40,55 +21,71 @@ class Room(Protocol):
 
 
 class Gauge:
-    """What a lane shows of its progress, in memory that others may read at any time.
+    """Where one lane writes, and many read.
 
     A reader can meet the frame of one moment with the time of the next, never for longer than
     the lane takes between two stores.
 
     Args:
-        room: three doubles, perhaps shared with another process.
+        room: `GAUGE_DOUBLES` of them.
 
     Example:
         >>> gauge = Gauge([0.0] * GAUGE_DOUBLES)
         >>> gauge.begin(7, 1.5)
-        >>> gauge.frame_id, gauge.since_s
+        >>> gauge.at
         (7, 1.5)
-        >>> gauge.end(2.0)
-        >>> gauge.frame_id, gauge.since_s, gauge.frames
-        (None, 2.0, 1)
+        >>> gauge.end(0.5)
+        >>> gauge.at, gauge.frames, gauge.recent_s
+        ((None, 0.0), 1, [0.5])
     """
 
     def __init__(self, room: Room) -> None:
         self._room = room
-        self.reset(0.0)
+        self.reset()
 
     @property
-    def frame_id(self) -> int | None:
-        """The frame in work; None between frames."""
-        frame = self._room[0]
-        return None if frame == _NO_FRAME else int(frame)
-
-    @property
-    def since_s(self) -> float:
-        """When that frame was begun, or the last one ended."""
-        return float(self._room[1])
+    def at(self) -> tuple[int | None, float]:
+        """The frame in work, and when it was begun; None and 0 between frames."""
+        since_s, frame = self._room[1], self._room[0]
+        return (None, 0.0) if frame == _NO_FRAME else (int(frame), since_s)
 
     @property
     def frames(self) -> int:
-        """How many were ended."""
+        """How many were computed."""
         return int(self._room[2])
 
-    def reset(self, now_s: float) -> None:
+    @property
+    def recent_s(self) -> Sequence[float]:
+        """What the last of them took, in order, in seconds."""
+        frames = self.frames
+        return [self._room[_TIMES + n % RECENT] for n in range(max(0, frames - RECENT), frames)]
+
+    def reset(self) -> None:
         """Begin to count anew."""
-        self._room[0], self._room[1], self._room[2] = _NO_FRAME, now_s, 0.0
+        self._room[0], self._room[1], self._room[2] = _NO_FRAME, 0.0, 0.0
 
     def begin(self, frame_id: int, now_s: float) -> None:
-        """Show that a frame was begun."""
+        """Show that a frame is in work."""
         self._room[1] = now_s
         self._room[0] = frame_id
 
-    def end(self, now_s: float) -> None:
-        """Show that the frame was ended."""
+    def end(self, took_s: float | None) -> None:
+        """Show that it is no more, and what it took; None if it failed."""
         self._room[0] = _NO_FRAME
-        self._room[1] = now_s
-        self._room[2] += 1
+        if took_s is not None:
+            frames = self._room[2]
+            self._room[_TIMES + int(frames) % RECENT] = took_s
+            self._room[2] = frames + 1
+
+    def progress(self, stage: int, lane: Lane, process: int | None = None) -> LaneProgress:
+        """Say where a lane is that writes here."""
+        frame_id, since_s = self.at
+        return LaneProgress(
+            stage=stage,
+            lane=lane,
+            frame_id=frame_id,
+            since_s=since_s,
+            frames=self.frames,
+            recent_s=self.recent_s,
+            process=process,
+        )
