@@ -21,6 +21,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         weights_bytes: bytes of its constants.
         inputs: tensors that cross the cut before it; the network's inputs for the first block.
         outputs: tensors that cross the cut after it; the network's outputs for the last block.
+        stateful: whether it keeps state from frame to frame, so that a single lane must run it.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     weights_bytes: int
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    stateful: bool = False
 
 
 class SegmentTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -5,6 +5,8 @@ convolution or a product with weights joins the one before it, a leading one the
 some, so that each cut stands just before the next such node, mostly after a pool, where the tensor
 is smallest. Rule "paper" is the rule by which Pipe-All counts: the closing run of reshapes and
 softmax is also a block of its own if what feeds it is no such node.
+
+By either rule, what lies between the nodes that touch a state is in one block (see `state.py`).
 """
 
 from collections import Counter
@@ -20,6 +22,7 @@ from evener.errors import InputError
 from evener.network.cost import is_main, macs, weights_bytes
 from evener.network.graph import as_tensor, crossings, live_nodes
 from evener.network.model import Network
+from evener.network.state import holding, names_of, states_within
 
 Cut = tuple[Tensor, ...]
 """The tensors that cross it; by both rules one."""
@@ -74,10 +77,12 @@ def cut_into_blocks(network: Network, granularity: Granularity) -> Blocks:
         )
     graph = network.model.graph
     nodes = live_nodes(graph)
+    states = network.states
+    held = {index for span in holding(graph, states) for index in span[:-1]}
     cuts = {
         index: tuple(tensor for tensor in map(as_tensor, values) if tensor)
-        for index, values in enumerate(crossings(graph)[:-1])
-        if _is_legal(values)
+        for index, values in enumerate(crossings(graph, kept=names_of(states))[:-1])
+        if _is_legal(values) and index not in held
     }
     ends = _merge(nodes, sorted(cuts))
     if granularity == "paper":
@@ -87,7 +92,7 @@ def cut_into_blocks(network: Network, granularity: Granularity) -> Blocks:
     return Blocks(
         granularity=granularity,
         blocks=tuple(
-            _block(part, inputs, outputs)
+            _block(part, inputs, outputs, stateful=bool(states_within(states, part)))
             for part, inputs, outputs in zip(parts, crossed, crossed[1:], strict=False)
         ),
         nodes=tuple(tuple(node.name or "" for node in part) for part in parts),
@@ -132,7 +137,11 @@ def _set_head_apart(nodes: Sequence[ir.Node], ends: list[int], cuts: dict[int, C
 
 
 def _block(
-    nodes: Sequence[ir.Node], inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]
+    nodes: Sequence[ir.Node],
+    inputs: tuple[Tensor, ...],
+    outputs: tuple[Tensor, ...],
+    *,
+    stateful: bool,
 ) -> Block:
     main = next((node for node in nodes if is_main(node)), nodes[0])
     return Block(
@@ -142,4 +151,5 @@ def _block(
         weights_bytes=weights_bytes(nodes),
         inputs=inputs,
         outputs=outputs,
+        stateful=stateful,
     )

@@ -5,14 +5,15 @@ from evener.network.blocks import Blocks
 from evener.network.graph import between, initialisers
 from evener.network.model import Network
 from evener.network.proto import model_proto
+from evener.network.state import State, states_within
 
 
 def segment_model(network: Network, blocks: Blocks, first: int, last: int) -> bytes:
     """Write blocks `first` to `last` as a serialised ONNX model with static shapes.
 
     Tensors keep their names. Its inputs are those of the first block and its outputs those of the
-    last, in their order. Constants that other blocks read too are copied. The same blocks give the
-    same bytes.
+    last, in their order; then come the states that it keeps. Constants that other blocks read too
+    are copied. The same blocks give the same bytes.
 
     Args:
         network: what was cut.
@@ -31,6 +32,9 @@ def segment_model(network: Network, blocks: Blocks, first: int, last: int) -> by
         )
     inputs = [network.value(tensor.name) for tensor in blocks.blocks[first].inputs]
     outputs = [network.value(tensor.name) for tensor in blocks.blocks[last].outputs]
+    states = segment_states(network, blocks, first, last)
+    inputs += [network.value(state.input.name) for state in states]
+    outputs += [network.value(state.output.name) for state in states]
     nodes = between(network.model.graph, set(inputs), outputs)
     content: bytes = model_proto(
         nodes,
@@ -41,6 +45,13 @@ def segment_model(network: Network, blocks: Blocks, first: int, last: int) -> by
         name=f"{network.name}-{first}-{last}",
     ).SerializeToString()
     return content
+
+
+def segment_states(network: Network, blocks: Blocks, first: int, last: int) -> tuple[State, ...]:
+    """List the states that blocks `first` to `last` keep from frame to frame."""
+    names = {name for part in blocks.nodes[first : last + 1] for name in part}
+    nodes = [node for node in network.model.graph if node.name in names]
+    return states_within(network.states, nodes)
 
 
 def whole_model(network: Network) -> bytes:
