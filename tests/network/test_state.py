@@ -71,7 +71,7 @@ def test_what_reads_it_and_what_makes_it_are_one_block_and_no_more_is() -> None:
     loaded = network(RECURRENT, {"hn": "h"})
     blocks = cut_into_blocks(loaded, "strict")
 
-    assert [block.stateful for block in blocks.blocks] == [False, True, False]
+    assert [block.states for block in blocks.blocks] == [0, 1, 0]
     assert [sorted(block.operators) for block in blocks.blocks] == [
         ["MatMul"],
         ["Add", "Identity", "MatMul", "Neg", "Tanh"],
@@ -156,8 +156,29 @@ def test_whatever_reads_and_makes_states_a_split_answers_as_the_whole(
         & {value.name for value in (*node.inputs, *node.outputs) if value is not None}
     ]
     assert {place for places in touching for place in places} == {
-        index for index, block in enumerate(blocks.blocks) if block.stateful
+        index for index, block in enumerate(blocks.blocks) if block.states
     }
+
+
+@settings(deadline=None, max_examples=60)
+@given(layers=st.integers(1, 9), random=st.randoms(use_true_random=False))
+def test_by_the_rule_node_too(layers: int, random: Random) -> None:
+    text, states = layered(random, layers)
+    loaded = network(text, states)
+    blocks = cut_into_blocks(loaded, "node")
+    frames = random_frames(loaded.inputs, 3, seed=0)
+    whole = in_turn(loaded, [whole_model(loaded)], frames)
+    last = len(blocks.blocks) - 1
+
+    for cut in range(last):
+        halves = [
+            segment_model(loaded, blocks, *ends, passing=True)
+            for ends in ((0, cut), (cut + 1, last))
+        ]
+        np.testing.assert_array_equal(in_turn(loaded, halves, frames), whole)
+        for first, end in ((0, cut), (cut + 1, last)):
+            kept = segment_states(loaded, blocks, first, end)
+            assert sum(block.states for block in blocks.blocks[first : end + 1]) == len(kept)
 
 
 @settings(deadline=None, max_examples=60)

@@ -18,6 +18,7 @@ from evener.network.blocks import Blocks
 from evener.network.cost import is_main
 from evener.network.graph import as_tensor, crossings, live_nodes
 from evener.network.model import Network
+from evener.network.places import is_normalised_sum
 from evener.network.state import holding, names_of
 
 
@@ -150,6 +151,8 @@ def _reason(values: tuple[ir.Value, ...], *, within_state: bool) -> str:
         return f"{len(values)} tensors would cross"
     if as_tensor(values[0]) is None:
         return "its shape depends on the data, or its elements are of a type that numpy lacks"
+    if is_normalised_sum(values[0]):
+        return "it is a sum that is computed as one with the normalisation behind it"
     return "it was dequantized just before, and is four times as large as what it was"
 
 
