@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
+from evener.artifacts.plan import Lane
 from evener.artifacts.trace import StageTrace, Trace, streaming_rate_hz
 
 
@@ -23,6 +24,24 @@ class Record:
         self.granted = array("d")
         self.waited = array("d")
         self.emitted = array("d")
+
+
+class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """What one lane does just now.
+
+    Attributes:
+        stage: index of its stage.
+        lane: where and what it runs.
+        frame_id: the frame in its sessions; None while it waits.
+        since_s: when that frame entered them, by the pipeline's clock.
+        times_s: time of each frame before it in this run, in seconds; it grows.
+    """
+
+    stage: int
+    lane: Lane
+    frame_id: int | None
+    since_s: float
+    times_s: Sequence[float]
 
 
 class LaneRecord(msgspec.Struct, frozen=True, kw_only=True):
