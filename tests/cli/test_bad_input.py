@@ -272,7 +272,14 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
     [
         (("alexnet", "--board", "vim4"), "no board 'vim4'; there are khadas-vim3, rk3399pro"),
         (("alexnet", "--board", "none.toml"), "cannot read none.toml"),
-        (("vgg19", "--board", "rk3399pro"), "the board rk3399pro has no times of 'vgg19'"),
+        (
+            ("vgg20", "--board", "rk3399pro"),
+            "no built-in network of that name. Its table has alexnet, googlenet, mobilenet, resn",
+        ),
+        (
+            ("mobilenet", "--board", "rk3399pro", "--shape", "x=1,3,9,9"),
+            "was measured with shapes of its own of mobilenet: leave --shape out",
+        ),
         (("alexnet", "--board", "khadas-vim3", "--transfers"), "has no times of transfers"),
         (("alexnet", "--transfers"), "give --board with --transfers"),
         (("alexnet", "--board", "rk3399pro", "--profile", "p.json"), "give --board, or "),
