@@ -134,12 +134,24 @@ class StageFailedError(EvenerError):
     Attributes:
         stage: index of the stage, from 0.
         frame_id: the frame it was working on, or -1 where it was not working on one.
+        processor: name of the processor that its lane was on, "" where that is not known.
+        cores: the cores of that lane; none for a device.
     """
 
-    def __init__(self, message: str, *, stage: int, frame_id: int = -1) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        stage: int,
+        frame_id: int = -1,
+        processor: str = "",
+        cores: tuple[int, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.stage = stage
         self.frame_id = frame_id
+        self.processor = processor
+        self.cores = cores
 
 
 class FrameFailedError(EvenerError):

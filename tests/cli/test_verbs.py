@@ -271,6 +271,12 @@ def test_the_table_of_a_plan_says_how_far_it_is_from_the_bound(
     assert "predicted: 150 /s, latency" in evener("plan", "tiny")[1]
 
 
+def test_a_plan_for_a_board_says_what_it_came_to_in_simulated_time(evener: Evener) -> None:
+    out = evener("plan", "alexnet", "--board", "khadas-vim3", "--space", "paper")[1]
+
+    assert "simulated: 21.2 /s, latency 141 ms (median), 141 ms (p99); an estimate, by" in out
+
+
 def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_path: Path) -> None:
     out = tmp_path / "answers.npz"
 

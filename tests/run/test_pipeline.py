@@ -16,7 +16,13 @@ from evener.artifacts.plan import Lane, Part, Plan, Stage
 from evener.artifacts.tensor import Tensor
 from evener.comm.channel import Slot
 from evener.comm.threads import ThreadChannel
-from evener.errors import ChannelClosedError, InputError, RuntimeFailedError, StageFailedError
+from evener.errors import (
+    ChannelClosedError,
+    DeadlineError,
+    InputError,
+    RuntimeFailedError,
+    StageFailedError,
+)
 from evener.run import pipeline as module
 from evener.run.entry import Frame
 from evener.run.pipeline import Pipeline
@@ -265,6 +271,7 @@ def test_a_failing_frame_names_stage_processor_and_frame_and_later_ones_are_drop
             pipeline.run(numbered(50), lambda number, _: seen.append(number))
 
         assert (caught.value.stage, caught.value.frame_id) == (1, 7)
+        assert caught.value.processor in {"p1a", "p1b"}
         assert isinstance(caught.value.__cause__, ValueError)
         assert seen == list(range(7))
         assert pipeline.in_flight == {}
@@ -390,6 +397,31 @@ def test_closing_ends_a_run_in_another_thread() -> None:
             running.result(PATIENCE_S)
         go_on.set()
         closing.result(PATIENCE_S)
+
+
+def test_a_lane_that_hangs_shows_its_frame_and_can_be_abandoned() -> None:
+    hangs, go_on = threading.Event(), threading.Event()
+
+    def script(model: str, value: float) -> None:
+        if model == "h1>y" and value == 4:  # frame 3, plus one
+            hangs.set()
+            go_on.wait(PATIENCE_S)
+
+    seen: list[int] = []
+    pipeline = scripted(chain((1, [DEVICE]), (1, [DEVICE])), script)
+    with pipeline, ThreadPoolExecutor(1) as pool:
+        running = pool.submit(pipeline.run, numbered(9), lambda number, _: seen.append(number))
+        assert hangs.wait(PATIENCE_S)
+
+        _, second = pipeline.progress()
+        pipeline.abandon(DeadlineError("it hangs"))
+
+        with pytest.raises(ChannelClosedError, match="it hangs"):
+            running.result(PATIENCE_S)
+        assert (second.frame_id, second.lane.processor, len(second.times_s)) == (3, "p1a", 3)
+        go_on.set()
+    assert [one.frame_id for one in pipeline.progress()] == [None, None]
+    assert seen == [0, 1, 2]
 
 
 def test_an_interrupt_in_the_caller_closes_everything() -> None:

@@ -14,6 +14,10 @@ Execution = Literal["sequential", "parallel"]
 class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The part of a network between two neighbouring cuts.
 
+    By the rule "node" neighbouring cuts need not follow each other as the network runs. What the
+    network does up to the second is then more in one branch and may be less in another; operators,
+    macs and weights_bytes are differences, which add up over any blocks that form a segment.
+
     Attributes:
         name: the first main node in it, for people.
         operators: how many nodes of each operator it holds.
@@ -105,7 +109,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         granularity: rule by which the blocks were cut.
         blocks: the blocks in order.
         machine: where it was measured.
-        segments: the times, every pair of blocks and core set present once per runtime.
+        segments: the times, every pair of blocks and core set present once per runtime; by the
+            rule "node" only of those pairs that form a segment.
         hand_off: cost of passing a frame on.
         optimisation: graph optimisation level of the runtime that was timed.
         max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.

@@ -1,5 +1,6 @@
 """What a run of a plan over frames came to, by the wall clock."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
@@ -59,3 +60,29 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     equal: bool | None = None
     max_error: float | None = None
     quality: dict[str, float] | None = None
+
+
+def streaming_rate_hz(
+    granted_s: Sequence[float], emitted_s: Sequence[float], *, credits: int
+) -> float:
+    """Return frames per second once the pipeline was full.
+
+    The rate counts from the emission of the last frame that filled the pipeline: copies start
+    together and emit together, so that from the first emission on there would be one frame too
+    many in the time. No more frames than credits count over the whole time, filling included.
+
+    Args:
+        granted_s: when each frame was admitted, in order, at least one.
+        emitted_s: when its answer was emitted, in the same order.
+        credits: most frames in flight.
+
+    Example:
+        >>> streaming_rate_hz([0.0, 1.0, 2.0], [2.0, 2.5, 3.0], credits=1)
+        2.0
+    """
+    frames = len(emitted_s)
+    streaming_s = emitted_s[-1] - emitted_s[credits - 1] if frames > credits else 0.0
+    if streaming_s > 0:
+        return (frames - credits) / streaming_s
+    # Lanes that finish out of order can let the last frames go within one tick of the clock.
+    return frames / max(emitted_s[-1] - granted_s[0], 1e-9)

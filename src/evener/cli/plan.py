@@ -226,7 +226,7 @@ def _refuse_beside(why: str, *, allowed: frozenset[str]) -> None:
 
 def no_plan_for_programs(cut_points: int, configurations: int) -> dict[str, Any]:
     """Put what is known of a space without a plan into the keys that programs may rely on."""
-    unknown = ("rate_hz", "latency_s", "energy_j", "bound_rate_hz", "elapsed_s")
+    unknown = ("rate_hz", "latency_s", "energy_j", "bound_rate_hz", "elapsed_s", "simulated")
     counts = {"cut_points": cut_points, "configurations": configurations, "stages": []}
     return counts | dict.fromkeys(unknown)
 

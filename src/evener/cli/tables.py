@@ -14,7 +14,7 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Measured, Plan
+from evener.artifacts.plan import Lane, Measured, Plan, Simulated
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
@@ -129,6 +129,7 @@ def _(plan: Plan) -> RenderableType:
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
+        _simulated(plan.simulated),
         _measured(plan.measured),
     )
 
@@ -341,6 +342,16 @@ def _bound(plan: Plan) -> str:
         return ""
     times = ", by estimated times" if plan.bound_estimated else ""
     return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
+
+
+def _simulated(found: Simulated | None) -> str:
+    if found is None:
+        return "simulated: not yet"
+    times = "varying as measured" if found.varied else "that never vary"
+    return (
+        f"simulated: {show(found.rate_hz, 'rate')}, latency {show(found.latency_p50_s, 'time')} "
+        f"(median), {show(found.latency_p99_s, 'time')} (p99); an estimate, by times {times}"
+    )
 
 
 def _measured(tried: Measured | None) -> str:

@@ -2,26 +2,30 @@
 
 from evener.errors import InputError
 from evener.network.blocks import Blocks
-from evener.network.graph import between, initialisers
+from evener.network.graph import between, initialisers, reads
 from evener.network.model import Network
 from evener.network.proto import model_proto
 
 
-def segment_model(network: Network, blocks: Blocks, first: int, last: int) -> bytes:
+def segment_model(
+    network: Network, blocks: Blocks, first: int, last: int, *, passing: bool = False
+) -> bytes:
     """Write blocks `first` to `last` as a serialised ONNX model with static shapes.
 
     Tensors keep their names. Its inputs are those of the first block and its outputs those of the
-    last, in their order. Constants that other blocks read too are copied. The same blocks give the
-    same bytes.
+    last, in their order, but for tensors that only pass by: it neither reads nor answers them
+    unless asked to, as a stage hands them on itself. Constants that other blocks read too are
+    copied. The same blocks give the same bytes.
 
     Args:
         network: what was cut.
         blocks: how it was cut.
         first: index of the first block, from 0.
         last: index of the last block, included.
+        passing: whether it is to answer the tensors that it only passes on too.
 
     Raises:
-        InputError: there are no such blocks.
+        InputError: there are no such blocks, or no part of the network runs between these cuts.
         InvalidNetworkError: the segment exceeds the 2 GiB that an ONNX message can hold.
     """
     count = len(blocks.blocks)
@@ -29,9 +33,20 @@ def segment_model(network: Network, blocks: Blocks, first: int, last: int) -> by
         raise InputError(
             f"'{network.name}' has blocks 0 to {count - 1}, and {first} to {last} are asked for"
         )
+    if not blocks.form_segment(first, last):
+        raise InputError(
+            f"blocks {first} to {last} of '{network.name}' are no segment: some nodes that run "
+            f"before block {first} only run after block {last}. Take cuts of which each is behind "
+            "the one before: see evener plan NET --granularity node --explain"
+        )
     inputs = [network.value(tensor.name) for tensor in blocks.blocks[first].inputs]
     outputs = [network.value(tensor.name) for tensor in blocks.blocks[last].outputs]
     nodes = between(network.model.graph, set(inputs), outputs)
+    if not passing:
+        read = {value for node in nodes for value in reads(node)}
+        passed = set(inputs) & set(outputs)
+        inputs = [value for value in inputs if value in read or value not in passed]
+        outputs = [value for value in outputs if value not in passed]
     content: bytes = model_proto(
         nodes,
         inputs=inputs,

@@ -12,7 +12,7 @@ from typing import Protocol
 from evener.artifacts.plan import Lane
 from evener.comm.channel import Message, Slot
 from evener.errors import ChannelClosedError, ChannelError, InputError, StageFailedError
-from evener.run.record import LaneRecord
+from evener.run.record import LaneProgress, LaneRecord
 from evener.run.wiring import Circuit, Wiring
 from evener.runtime import pinning
 from evener.runtime.session import Optimisation, Runtime, Session
@@ -73,6 +73,7 @@ class LaneThread:
         self._clock = clock
         self._crashed = crashed
         self._times_s = array("d")
+        self._at: tuple[int, float] | None = None
         self._confirmed: tuple[int, ...] = ()
         self._models: SimpleQueue[bytes] = SimpleQueue()
         self._opened: SimpleQueue[Sequence[Session] | Exception] = SimpleQueue()
@@ -117,7 +118,7 @@ class LaneThread:
 
     def begin(self) -> None:
         """Forget the times of the run before; no frame may be in flight."""
-        self._times_s = array("d")
+        self._times_s, self._at = array("d"), None
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""
@@ -127,6 +128,17 @@ class LaneThread:
             cores=self._confirmed,
             times_s=self._times_s,
             planned_s=self.lane.time_s,
+        )
+
+    def progress(self) -> LaneProgress:
+        """Return what it does just now; any thread may ask."""
+        frame_id, since_s = self._at or (None, 0.0)
+        return LaneProgress(
+            stage=self.stage,
+            lane=self.lane,
+            frame_id=frame_id,
+            since_s=since_s,
+            times_s=self._times_s,
         )
 
     def join(self, patience_s: float) -> bool:
@@ -186,12 +198,15 @@ class LaneThread:
             return
         target = to.acquire()
         begun_s = self._clock()
+        self._at = frame_id, begun_s
         try:
             circuit.run(slot.arrays, target.arrays)
         except Exception as error:  # noqa: BLE001 - a runtime's; travels in band to who runs
+            self._at = None
             to.free(target)
             to.put_error(frame_id, self._failure(frame_id, error))
         else:
+            self._at = None  # what the caller's `emit` takes is no work of this lane
             self._times_s.append(self._clock() - begun_s)
             to.put(frame_id, target)
         source.free(slot)
@@ -204,6 +219,8 @@ class LaneThread:
             f"stage {self.stage} on {self.lane.processor} cannot open blocks "
             f"{refused.first_block} to {refused.last_block} with {refused.runtime}: {error}",
             stage=self.stage,
+            processor=self.lane.processor,
+            cores=self.lane.cores,
         )
         failure.__cause__ = error
         return failure
@@ -213,6 +230,8 @@ class LaneThread:
             f"stage {self.stage} on {self.lane.processor} failed at frame {frame_id}: {error}",
             stage=self.stage,
             frame_id=frame_id,
+            processor=self.lane.processor,
+            cores=self.lane.cores,
         )
         failure.__cause__ = error
         return failure

@@ -21,7 +21,7 @@ from evener.comm.threads import ThreadChannel
 from evener.errors import InputError, StageFailedError
 from evener.run.entry import Entry, Frame
 from evener.run.lane import Inlet, LaneThread, Outlet
-from evener.run.record import Record, trace_of
+from evener.run.record import LaneProgress, Record, trace_of
 from evener.run.sink import Emit, Sink
 from evener.run.wiring import Wiring, wire
 from evener.runtime.session import Array, Optimisation, Runtime, Session
@@ -86,6 +86,19 @@ class Pipeline:
         """The frames admitted and not yet emitted, by number: what could be run again."""
         return self._entry.in_flight
 
+    def progress(self) -> tuple[LaneProgress, ...]:
+        """Return what each lane does just now; any thread may ask, at any time."""
+        return tuple(lane.progress() for stage in self._lanes for lane in stage)
+
+    def check(self, frames: Sequence[Frame]) -> None:
+        """Refuse frames that the network does not take.
+
+        Raises:
+            InputError: an array of a wrong shape or type, with the number of its frame.
+        """
+        for number, frame in enumerate(frames):
+            _check_frame(number, frame, self.inputs)
+
     def __enter__(self) -> Self:
         """Open every lane's sessions in its own pinned thread.
 
@@ -125,6 +138,15 @@ class Pipeline:
         """
         self.__exit__(None, None, None)
 
+    def abandon(self, cause: Exception) -> None:
+        """End a run that hangs, from another thread, and wait for nothing.
+
+        The run ends with a ChannelClosedError of this cause. Lanes that wait end; one that hangs
+        in its session cannot be stopped from outside: it keeps its thread and its sessions until
+        it comes back by itself, and nothing it does then reaches anyone.
+        """
+        self._shut(cause)
+
     def run(self, frames: Iterable[Frame], emit: Emit) -> Trace:
         """Answer frames, in order, until there are none left.
 
@@ -147,8 +169,7 @@ class Pipeline:
             ChannelClosedError: the pipeline is closed.
         """
         if isinstance(frames, list | tuple):
-            for number, frame in enumerate(frames):
-                _check_frame(number, frame, self.inputs)
+            self.check(frames)
         if not self._running.acquire(blocking=False):
             raise InputError("this pipeline runs already; wait for its end or open another")
         try:
@@ -229,6 +250,8 @@ class Pipeline:
                     f"{CLOSE_PATIENCE_S:g} s: its session or the source of frames hangs; end the "
                     "process",
                     stage=lane.stage,
+                    processor=lane.lane.processor,
+                    cores=lane.lane.cores,
                 )
         return late
 

@@ -20,6 +20,7 @@ from evener.plan.board import board_profile
 from evener.plan.bound import find_bound
 from evener.plan.count import paper_configurations
 from evener.plan.decide import candidates, make_plan
+from evener.plan.foresee import with_simulated
 from evener.plan.problem import PAPER_STAGES, make_problem
 from evener.profile.refine import estimated_segments
 from evener.workflow.cache import keep, recall
@@ -120,14 +121,15 @@ def plan_network(
                 "a board's table has times of its own, for parts, runtimes and shapes of its own: "
                 "give --board, or --granularity, --profile, --runtimes and --shape"
             )
-        return decide(board_profile(load_board(board), net, transfers=transfers), wish, processors)
+        known = board_profile(load_board(board), net, transfers=transfers)
+        return with_simulated(decide(known, wish, processors), known)
     if transfers:
         raise InputError("only a board has times of transfers: give --board with --transfers")
     if profile is not None:
         # The file may be of another machine: its processors and runtimes count, not those here.
         opened = open_network(net, granularity=granularity, shapes=shapes)
         known = only_runtimes(load_profile(profile, opened).value, runtimes)
-        return decide(known, wish, processors)
+        return with_simulated(decide(known, wish, processors), known)
     opened = open_network(
         net,
         granularity=granularity,
@@ -252,6 +254,7 @@ def plan_live(
         chosen = msgspec.structs.replace(
             chosen, what="plan", method=wish.method, elapsed_s=elapsed_s
         )
+    chosen = with_simulated(chosen, profile.value)
     made_from = {"profile": profile.sha256}
     return keep(chosen, profile.value.network, inputs, made_from=made_from).value
 
