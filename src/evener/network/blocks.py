@@ -104,8 +104,8 @@ def cut_into_blocks(
     if granularity == "table":
         raise InputError(
             f"{network.name} cannot be cut into the parts of a board's table, which name no nodes: "
-            "a plan made with --board predicts what the board would reach and cannot be run. Plan "
-            "the network without --board"
+            "a plan made with --board predicts what the board would reach and cannot be run here: "
+            "give --board to run it on simulated processors, or plan without it"
         )
     graph = network.model.graph
     nodes = live_nodes(graph)
