@@ -26,3 +26,14 @@ def test_a_frame_waits_for_the_one_before_it() -> None:
 
     assert order.pop() is None
     assert len(order) == 1
+
+
+def test_a_number_that_will_not_come_is_passed_over() -> None:
+    order: InOrder[str] = InOrder()
+    for number in (0, 1, 3):
+        order.skip(number)
+    order.put(4, "four")
+    assert order.pop() is None
+    order.put(2, "two")
+
+    assert [order.pop() for _ in range(3)] == ["two", "four", None]

@@ -33,13 +33,15 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         frames: frames answered.
-        dropped: frames not answered.
+        dropped: frames that came while there was no room for them, and were left out.
         elapsed_s: from the first credit to the last emission, in seconds.
         rate_hz: frames per second once the pipeline was full: the frames after the first so many
             as it has credits, over the time since the last of those was emitted.
-        latency_p50_s: median from credit to in-order emission.
+        latency_p50_s: median from credit to in-order emission; from arrival where the source does
+            not wait.
         latency_p99_s: 99th percentile of the same.
-        wait_p50_s: median wait for a credit, which latency leaves out.
+        wait_p50_s: median wait for a credit, which latency leaves out unless the source does not
+            wait.
         stages: one entry per lane.
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.

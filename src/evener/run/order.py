@@ -21,6 +21,7 @@ class InOrder(Generic[ItemT]):
     def __init__(self) -> None:
         self._next = 0
         self._early: dict[int, ItemT] = {}
+        self._skipped: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._early)
@@ -29,8 +30,15 @@ class InOrder(Generic[ItemT]):
         """Hold an item until it is its turn."""
         self._early[number] = item
 
+    def skip(self, number: int) -> None:
+        """Know that no item of a number will come."""
+        self._skipped.add(number)
+
     def pop(self) -> ItemT | None:
         """Take the item whose turn it is; None if it is not there yet."""
+        while self._next in self._skipped:
+            self._skipped.remove(self._next)
+            self._next += 1
         item = self._early.pop(self._next, None)
         if item is not None:
             self._next += 1

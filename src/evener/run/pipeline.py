@@ -19,6 +19,7 @@ from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
 from evener.run.entry import Entry, Frame
+from evener.run.live import LiveSource, Policy, Waiting
 from evener.run.record import LaneProgress, Record, trace_of
 from evener.run.sink import Emit, Sink
 from evener.run.transport import Joints, Transport, get_transport
@@ -157,7 +158,7 @@ class Pipeline:
             lane.abandon()
         self._shut(cause)
 
-    def run(self, frames: Iterable[Frame], emit: Emit) -> Trace:
+    def run(self, frames: Iterable[Frame], emit: Emit, *, policy: Policy = "block") -> Trace:
         """Answer frames, in order, until there are none left.
 
         Frames are read in place: a frame's arrays must keep their content until it was emitted.
@@ -172,6 +173,11 @@ class Pipeline:
             emit: called with the number of the frame, from 0, and its answer in the order of
                 `outputs`, in frame order, by one thread at a time. The arrays are used again once
                 it returns.
+            policy: "block" asks for a frame when a credit is free. The others are for a source
+                that does not wait: a thread takes each frame as it comes, `credits` of them wait
+                for a credit, and what is too much is left out ("drop_oldest", "drop_newest"), or
+                all but the newest ("latest_only"). Frames keep their numbers, and their latency
+                counts from their arrival.
 
         Raises:
             InputError: no frame at all, an array of a wrong shape or type, or a run in progress.
@@ -184,22 +190,23 @@ class Pipeline:
         if not self._running.acquire(blocking=False):
             raise InputError("this pipeline runs already; wait for its end or open another")
         try:
-            return self._run(self._checked(frames), emit)
+            return self._run(self._checked(frames), emit, policy)
         finally:
             self._running.release()
 
-    def _run(self, frames: Iterator[Frame], emit: Emit) -> Trace:
+    def _run(self, frames: Iterator[Frame], emit: Emit, policy: Policy) -> Trace:
         record = Record(self._clock)
         lanes = [lane for stage in self._lanes for lane in stage]
         if self._sink is None:
             raise InputError("this pipeline is not open; use it as a context manager")
         self._sink.begin(emit, record)
         failure: BaseException | None = None
+        live = None if policy == "block" else self._live(frames, policy, self._sink)
         try:
             self._entry.check_open()
             for lane in lanes:
                 lane.begin()
-            self._entry.begin(frames, record)
+            self._entry.begin(frames if live is None else iter(live), record)
             self._entry.wait()
         except ChannelClosedError as closed:
             broken = isinstance(closed.__cause__, StageFailedError)
@@ -207,6 +214,9 @@ class Pipeline:
         except BaseException:
             self._shut()
             raise
+        finally:
+            if live is not None:
+                live.close()
         if failure is not None:
             self._sink.settle()
         failure = failure or self._sink.failure or self._entry.failure
@@ -215,6 +225,10 @@ class Pipeline:
         if not record.emitted:
             raise InputError("there is no frame to run; give at least one")
         return trace_of(record, [lane.record() for lane in lanes], credits=self.credits)
+
+    def _live(self, frames: Iterator[Frame], policy: Policy, sink: Sink) -> LiveSource:
+        waiting = Waiting(policy, room=self.credits)
+        return LiveSource(frames, waiting, first=0, clock=self._clock, dropped=sink.skip)
 
     def _open(self) -> None:
         for stage in self._lanes:
