@@ -12,22 +12,11 @@ from typing import Protocol
 from evener.artifacts.plan import Lane
 from evener.comm.channel import Message, Slot
 from evener.errors import ChannelClosedError, ChannelError, InputError, StageFailedError
+from evener.run.order import Inlet, OrderedInlet
 from evener.run.record import LaneProgress, LaneRecord
 from evener.run.wiring import Circuit, Wiring
 from evener.runtime import pinning
 from evener.runtime.session import Optimisation, Runtime, Session
-
-
-class Inlet(Protocol):
-    """The reading half of a channel."""
-
-    def get(self, deadline: float | None = None) -> Message:
-        """Take the next frame; see `evener.comm.channel.Channel.get`."""
-        ...
-
-    def free(self, slot: Slot) -> None:
-        """Give a slot back that `get` returned."""
-        ...
 
 
 class Outlet(Protocol):
@@ -79,6 +68,8 @@ class LaneThread:
         self._opened: SimpleQueue[Sequence[Session] | Exception] = SimpleQueue()
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._circuit: Circuit | None = None
+        self._inlet: OrderedInlet | None = None
 
     def open(
         self,
@@ -113,12 +104,18 @@ class LaneThread:
 
     def start(self, sessions: Sequence[Session], wiring: Wiring, source: Inlet, to: Outlet) -> None:
         """Let the opened lane take frames from an inlet and hand them to an outlet."""
-        circuit = Circuit(sessions, wiring)
+        circuit = self._circuit = Circuit(sessions, wiring)
+        if wiring.states:
+            source = self._inlet = OrderedInlet(source)
         self._work.put(lambda: self._run_frames(circuit, source, to))
 
     def begin(self) -> None:
-        """Forget the times of the run before; no frame may be in flight."""
+        """Forget the times and states of the run before; no frame may be in flight."""
         self._times_s, self._at = array("d"), None
+        if self._circuit is not None:
+            self._circuit.reset()
+        if self._inlet is not None:
+            self._inlet.begin()
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""

@@ -19,8 +19,10 @@ from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.comm.threads import ThreadChannel
 from evener.errors import InputError, StageFailedError
+from evener.network.state import State
 from evener.run.entry import Entry, Frame
-from evener.run.lane import Inlet, LaneThread, Outlet
+from evener.run.lane import LaneThread, Outlet
+from evener.run.order import Inlet
 from evener.run.record import LaneProgress, Record, trace_of
 from evener.run.sink import Emit, Sink
 from evener.run.wiring import Wiring, wire
@@ -38,6 +40,7 @@ class Pipeline:
         segments: the model of blocks `first` to `last`, last included.
         inputs: what a frame holds, in the network's order.
         runtimes: runtimes by name; those that the plan names must be there.
+        states: what goes from frame to frame; zero before the first frame of each run.
         optimisation: how far the runtimes optimise each segment.
         credits: most frames in flight; the plan's own number if None.
         clock: the time, in seconds.
@@ -54,6 +57,7 @@ class Pipeline:
         *,
         inputs: Sequence[Tensor],
         runtimes: Mapping[str, Runtime],
+        states: Sequence[State] = (),
         optimisation: Optimisation = "all",
         credits: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
@@ -63,6 +67,7 @@ class Pipeline:
         self.credits = plan.credits if credits is None else credits
         _check(plan, self.credits, runtimes)
         self._segments = segments
+        self._states = states
         self._runtimes = runtimes
         self._optimisation = optimisation
         self._clock = clock
@@ -229,7 +234,16 @@ class Pipeline:
             made |= {span: self._segments(*span) for span in spans if span not in made}
             models = [made[span] for span in spans]
             sessions = lane.open(models, self._runtimes, self._optimisation)
-            opened.append((sessions, wire(sessions, inputs=inputs, outputs=outputs, stage=index)))
+            wiring = wire(
+                sessions, inputs=inputs, outputs=outputs, stage=index, states=self._states
+            )
+            opened.append((sessions, wiring))
+            if wiring.states and len(self._lanes[index]) > 1:
+                raise InputError(
+                    f"stage {index} keeps the state '{wiring.states[0].name}' from frame to frame "
+                    f"and has {len(self._lanes[index])} lanes, each of which would see only some "
+                    "frames; plan the network again"
+                )
         return opened
 
     def _shut(self, cause: Exception | None = None) -> None:
