@@ -304,3 +304,22 @@ def test_a_plan_for_a_board_cannot_be_run(evener: Evener, unchanged: Callable[[]
 
     assert code == 2
     assert "a plan made with --board predicts what the board would reach" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--transfers",), "--transfers, --no-compute and --slowdown need a --board"),
+        (("--no-compute",), "--transfers, --no-compute and --slowdown need a --board"),
+        (("--slowdown", "2"), "--transfers, --no-compute and --slowdown need a --board"),
+        (("--board", "khadas-vim3", "--profile", "p.json"), "give --board or --profile"),
+        (("--board", "khadas-vim3", "--slowdown", "0.5"), "0.5 is not in the range x>=1"),
+        (("--board", "khadas"), "no board 'khadas'; there are khadas-vim3"),
+        (("--board", "khadas-vim3", "--transfers"), "has no times of transfers"),
+        (("--board", "khadas-vim3", "--no-compute", "--out", "a.npz"), "leave --out out"),
+    ],
+)
+def test_options_of_simulated_processors_that_contradict_are_refused(
+    evener: Evener, options: tuple[str, ...], message: str
+) -> None:
+    refused(evener, "run", "alexnet", "--frames", "2", *options, message=message)

@@ -25,6 +25,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         weights_bytes: bytes of its constants.
         inputs: tensors that cross the cut before it; the network's inputs for the first block.
         outputs: tensors that cross the cut after it; the network's outputs for the last block.
+        states: how many states it keeps from frame to frame: a single lane must run one that does.
+            Adds up over a segment.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     weights_bytes: int
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    states: int = 0
 
 
 class SegmentTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

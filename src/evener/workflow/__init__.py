@@ -18,4 +18,5 @@ from evener.workflow.plan import plan_network as plan_network
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
+from evener.workflow.run_on_board import run_on_board as run_on_board
 from evener.workflow.split import split_network as split_network
