@@ -65,6 +65,10 @@ OPTIONS = {
         "--out",
         "--optimisation",
         "--credits",
+        "--transport",
+        "--policy",
+        "--source-rate",
+        "--batch",
         "--board",
         "--transfers",
         "--no-compute",
@@ -288,7 +292,8 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("run", "tiny", "--frames", "f.npz", "--plan", "p.json", "--stages", "2"),
         *("--profile", "q.json", "--out", str(out), "--optimisation", "extended"),
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
-        *("--runtimes", "onnxruntime"),
+        *("--runtimes", "onnxruntime", "--transport", "processes"),
+        *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4"),
     )
 
     call = workflow_calls["run_network"]
@@ -305,6 +310,10 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "processors": ("cpu0",),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1,)},
+        "transport": "processes",
+        "policy": "drop_oldest",
+        "source_rate_hz": 12.5,
+        "batch": 4,
     }
 
 

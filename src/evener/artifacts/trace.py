@@ -43,6 +43,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         wait_p50_s: median wait for a credit, which latency leaves out unless the source does not
             wait.
         stages: one entry per lane.
+        batch: how many frames went through the stages at once; stages count and time such
+            batches, and the latency of a frame is its batch's.
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.
         quality: metrics of the answers against labels; None where there were no labels.
@@ -65,6 +67,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     equal: bool | None = None
     max_error: float | None = None
     quality: dict[str, float] | None = None
+    batch: int = 1
     simulated: bool = False
     overruns: int = 0
 

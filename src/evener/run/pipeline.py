@@ -18,6 +18,7 @@ from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
+from evener.network.state import State
 from evener.run.entry import Entry, Frame
 from evener.run.live import LiveSource, Policy, Waiting
 from evener.run.record import LaneProgress, Record, trace_of
@@ -38,6 +39,7 @@ class Pipeline:
         segments: the model of blocks `first` to `last`, last included.
         inputs: what a frame holds, in the network's order.
         runtimes: runtimes by name; those that the plan names must be there.
+        states: what goes from frame to frame; zero before the first frame of each run.
         optimisation: how far the runtimes optimise each segment.
         credits: most frames in flight; the plan's own number if None.
         transport: where the lanes live, and how they hand on: "threads" of this process, or
@@ -56,6 +58,7 @@ class Pipeline:
         *,
         inputs: Sequence[Tensor],
         runtimes: Mapping[str, Runtime],
+        states: Sequence[State] = (),
         optimisation: Optimisation = "all",
         credits: int | None = None,
         transport: str | Transport = "threads",
@@ -66,6 +69,7 @@ class Pipeline:
         self.credits = plan.credits if credits is None else credits
         _check(plan, self.credits, runtimes)
         self._segments = segments
+        self._states = states
         self._runtimes = runtimes
         self._optimisation = optimisation
         self._clock = clock
@@ -73,6 +77,7 @@ class Pipeline:
         self._entry = Entry(self.credits)
         self._sink: Sink | None = None
         self._joints = Joints()
+        self._stateful = False
         self._outputs: tuple[Tensor, ...] = ()
         self._transport = get_transport(transport) if isinstance(transport, str) else transport
         self._lanes = [
@@ -200,6 +205,11 @@ class Pipeline:
         if self._sink is None:
             raise InputError("this pipeline is not open; use it as a context manager")
         self._sink.begin(emit, record)
+        if policy != "block" and self._stateful:
+            raise InputError(
+                "the network keeps a state from each frame to the next, and no frame may be left "
+                "out of it; choose the policy 'block'"
+            )
         failure: BaseException | None = None
         live = None if policy == "block" else self._live(frames, policy, self._sink)
         try:
@@ -240,6 +250,7 @@ class Pipeline:
             wirings.append(self._open_stage(index, tensors[-1]))
             tensors.append(wirings[-1][0].outputs)
         self._outputs = tensors[-1]
+        self._stateful = any(wiring.states for made in wirings for wiring in made)
         self._sink = Sink(self._outputs, self.credits, self._entry)
         self._joints = self._transport.join(
             tensors,
@@ -263,7 +274,14 @@ class Pipeline:
             spans = [(part.first_block, part.last_block) for part in lane.lane.parts]
             made |= {span: self._segments(*span) for span in spans if span not in made}
             ports = lane.open([made[span] for span in spans])
-            wirings.append(wire(ports, inputs=inputs, outputs=outputs, stage=index))
+            wiring = wire(ports, inputs=inputs, outputs=outputs, stage=index, states=self._states)
+            wirings.append(wiring)
+            if wiring.states and len(self._lanes[index]) > 1:
+                raise InputError(
+                    f"stage {index} keeps the state '{wiring.states[0].name}' from frame to frame "
+                    f"and has {len(self._lanes[index])} lanes, each of which would see only some "
+                    "frames; plan the network again"
+                )
         return wirings
 
     def _shut(self, cause: Exception | None = None) -> None:
