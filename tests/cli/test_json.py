@@ -33,6 +33,7 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "energy_j": (),
         "bound_rate_hz": (),
         "elapsed_s": (),
+        "simulated": (),
     },
     "split": {
         "network": (),
@@ -98,6 +99,14 @@ def test_nothing_else_is_on_stdout_and_nothing_on_stderr(verb: str, evener: Even
 
     assert isinstance(json.loads(out), dict)
     assert err == ""
+
+
+def test_a_plan_says_what_it_came_to_in_simulated_time(evener: Evener) -> None:
+    printed = json.loads(evener("plan", "alexnet", "--board", "khadas-vim3", "--json")[1])
+
+    keys = {"rate_hz", "latency_p50_s", "latency_p95_s", "latency_p99_s"}
+    assert keys <= set(printed["simulated"])
+    assert printed["simulated"]["rate_hz"] == pytest.approx(printed["rate_hz"], rel=0.01)
 
 
 @pytest.mark.usefixtures("workflow_calls")

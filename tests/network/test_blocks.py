@@ -1,6 +1,8 @@
 """Cutting a network into blocks: the published counts, and the rule in its parts."""
 
+from collections import Counter
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import onnx
@@ -8,9 +10,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from evener.artifacts.profile import Granularity
+from evener.errors import InputError
 from evener.network import fold
 from evener.network.blocks import Blocks, cut_into_blocks
-from evener.network.cost import is_main
+from evener.network.cost import is_main, macs, weights_bytes
+from evener.network.flow import members
+from evener.network.graph import live_nodes
 from evener.network.light import light_file
 from evener.network.model import Network, load_network, parse_network
 
@@ -34,6 +39,9 @@ def cut_names(blocks: Blocks) -> list[list[str]]:
         ("resnet50", "paper", 17),
         ("squeezenet", "paper", 18),
         ("squeezenet", "strict", 17),
+        ("squeezenet", "node", 26),
+        ("resnet50", "node", 53),
+        ("googlenet", "node", 57),
         ("inception-v2", "paper", 13),
         ("shufflenet", "paper", 17),
         ("densenet121", "paper", 62),
@@ -314,3 +322,73 @@ def test_the_cost_of_a_block_is_that_of_its_nodes(light_network: Loader) -> None
     assert blocks[0].macs == 96 * 54 * 54 * 3 * 11 * 11
     assert blocks[-1].macs == 4096 * 1000
     assert blocks[-1].weights_bytes == 4 * (4096 * 1000 + 1000)
+
+
+def test_by_the_rule_node_the_paper_s_cuts_are_cuts_too(light_network: Loader) -> None:
+    for name in ("googlenet", "squeezenet", "densenet121"):
+        network = light_network(name)
+
+        assert set(cut_into_blocks(network, "paper").cuts) <= set(
+            cut_into_blocks(network, "node").cuts
+        )
+
+
+def test_by_the_rule_node_figures_add_up_over_each_segment(light_network: Loader) -> None:
+    network = light_network("googlenet")
+    blocks = cut_into_blocks(network, "node")
+    live = live_nodes(network.model.graph)
+    count = len(blocks.blocks)
+
+    for first, last in product(range(0, count, 3), range(0, count, 4)):
+        if last < first or not blocks.form_segment(first, last):
+            continue
+        ran = blocks.done[last + 1] & ~blocks.done[first]
+        inside = [node for number, node in enumerate(live) if ran >> number & 1]
+        parts = blocks.blocks[first : last + 1]
+        operators: Counter[str] = Counter()
+        for part in parts:
+            operators.update(part.operators)
+        assert sum(part.macs for part in parts) == sum(map(macs, inside))
+        assert sum(part.weights_bytes for part in parts) == weights_bytes(inside)
+        assert +operators == Counter(node.op_type for node in inside)
+
+
+def test_by_the_rule_node_blocks_form_a_segment_if_the_places_are_nested(
+    light_network: Loader,
+) -> None:
+    blocks = cut_into_blocks(light_network("googlenet"), "node")
+    count = len(blocks.blocks)
+    pairs = [(first, last) for first in range(count) for last in range(first, count)]
+
+    for first, last in pairs:
+        before, after = (set(members(blocks.done[at])) for at in (first, last + 1))
+        assert blocks.form_segment(first, last) == (before <= after)
+    assert not all(blocks.form_segment(*pair) for pair in pairs)
+    assert all(
+        blocks.form_segment(0, at) and blocks.form_segment(at, count - 1) for at in range(count)
+    )
+
+
+def test_by_the_other_rules_all_blocks_form_segments(light_network: Loader) -> None:
+    blocks = cut_into_blocks(light_network("squeezenet"), "paper")
+
+    assert all(blocks.form_segment(first, last) for first in range(19) for last in range(first, 19))
+
+
+def test_more_tensors_than_one_cross_only_by_the_rule_node(light_network: Loader) -> None:
+    with pytest.raises(InputError, match="by the rule 'paper' one tensor crosses each cut, and 3 "):
+        cut_into_blocks(light_network("squeezenet"), "paper", max_live=3)
+
+
+def test_no_tensor_at_all_cannot_cross_a_cut(light_network: Loader) -> None:
+    with pytest.raises(InputError, match="0 tensors cannot cross a cut: --max-live is at least 1"):
+        cut_into_blocks(light_network("squeezenet"), "node", max_live=0)
+
+
+def test_by_the_rule_node_with_one_tensor_the_cuts_are_the_paper_s(light_network: Loader) -> None:
+    network = light_network("squeezenet")
+
+    one = cut_into_blocks(network, "node", max_live=1)
+
+    assert (one.max_live, one.cuts) == (1, cut_into_blocks(network, "paper").cuts)
+    assert one.blocks == cut_into_blocks(network, "paper").blocks

@@ -8,6 +8,7 @@ import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
+from evener.artifacts.tensor import Tensor
 from evener.errors import InputError, InvalidNetworkError
 from evener.network import proto
 from evener.network.blocks import Blocks, cut_into_blocks
@@ -15,6 +16,7 @@ from evener.network.frames import Array, Frame, random_frames
 from evener.network.light import FILES
 from evener.network.model import Network, parse_network
 from evener.network.split import segment_model, whole_model
+from evener.testing import tiny
 
 Loader = Callable[[str], Network]
 BASIC = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
@@ -217,3 +219,77 @@ def test_more_weights_than_a_message_holds_are_refused(monkeypatch: pytest.Monke
 
 def test_every_light_network_is_known_by_name() -> None:
     assert {"alexnet", "googlenet", "resnet50", "squeezenet", "shufflenet"} <= FILES.keys()
+
+
+def in_two(loaded: Network, blocks: Blocks, cut: int, frame: Frame) -> Frame:
+    """Answer a frame by the two segments of a cut, the first's answers handed on by name."""
+    count = len(blocks.blocks)
+    parts = [segment_model(loaded, blocks, *ends) for ends in ((0, cut), (cut + 1, count - 1))]
+    there = dict(zip((tensor.name for tensor in loaded.inputs), frame, strict=True))
+    for part in parts:
+        graph = onnx.ModelProto.FromString(part).graph
+        answers = run(part, tuple(there[info.name] for info in graph.input), EXTENDED)
+        there |= zip((info.name for info in graph.output), answers, strict=True)
+    return tuple(there[tensor.name] for tensor in loaded.outputs)
+
+
+@pytest.mark.parametrize(
+    ("name", "every"), [("squeezenet", 1), ("shufflenet", 1), ("googlenet", 13), ("resnet50", 27)]
+)
+def test_two_segments_of_any_place_answer_as_the_whole_to_the_bit(
+    light_network: Loader, name: str, every: int
+) -> None:
+    loaded = light_network(name)
+    blocks = cut_into_blocks(loaded, "node")
+    (frame,) = random_frames(loaded.inputs, 1, 0)
+    whole = run(whole_model(loaded), frame, EXTENDED)
+
+    for cut in range(0, len(blocks.cuts), every):
+        assert np.array_equal(in_two(loaded, blocks, cut, frame)[0], whole[0]), blocks.cuts[cut]
+
+
+def test_two_segments_of_any_place_of_a_u_net_answer_as_the_whole_to_the_bit() -> None:
+    loaded = parse_network(tiny.unet(depth=3), name="unet")
+    blocks = cut_into_blocks(loaded, "node", max_live=4)
+    (frame,) = random_frames(loaded.inputs, 1, 0)
+    whole = run(whole_model(loaded), frame, EXTENDED)
+
+    assert max(len(cut) for cut in blocks.cuts) == 4
+    for cut in range(len(blocks.cuts)):
+        assert np.array_equal(in_two(loaded, blocks, cut, frame)[0], whole[0]), blocks.cuts[cut]
+
+
+def test_a_segment_neither_reads_nor_answers_what_only_passes_by_unless_asked_to() -> None:
+    loaded = parse_network(tiny.unet(depth=2), name="unet")
+    blocks = cut_into_blocks(loaded, "node", max_live=3)
+    (first,) = (at for at, block in enumerate(blocks.blocks) if block.name == "c_bottom")
+
+    silent, passing = (
+        onnx.ModelProto.FromString(segment_model(loaded, blocks, first, first, passing=asked)).graph
+        for asked in (False, True)
+    )
+
+    assert [info.name for info in blocks_ends(blocks, first)] == ["s0", "s1", "s0", "s1", "bottom"]
+    assert [[one.name for one in side] for side in (silent.input, silent.output)] == [
+        ["s1"],
+        ["bottom"],
+    ]
+    assert [[one.name for one in side] for side in (passing.input, passing.output)] == [
+        ["s0", "s1"],
+        ["s0", "s1", "bottom"],
+    ]
+
+
+def blocks_ends(blocks: Blocks, at: int) -> tuple[Tensor, ...]:
+    return (*blocks.blocks[at].inputs, *blocks.blocks[at].outputs)
+
+
+def test_places_that_are_not_nested_make_no_segment(light_network: Loader) -> None:
+    loaded = light_network("googlenet")
+    blocks = cut_into_blocks(loaded, "node")
+    wrong = next(at for at in range(len(blocks.blocks)) if not blocks.form_segment(at, at))
+
+    with pytest.raises(
+        InputError, match=f"blocks {wrong} to {wrong} of 'googlenet' are no segment"
+    ):
+        segment_model(loaded, blocks, wrong, wrong)

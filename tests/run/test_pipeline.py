@@ -16,7 +16,13 @@ from evener.artifacts.plan import Lane, Part, Plan, Stage
 from evener.artifacts.tensor import Tensor
 from evener.comm.channel import Slot
 from evener.comm.threads import ThreadChannel
-from evener.errors import ChannelClosedError, InputError, RuntimeFailedError, StageFailedError
+from evener.errors import (
+    ChannelClosedError,
+    DeadlineError,
+    InputError,
+    RuntimeFailedError,
+    StageFailedError,
+)
 from evener.run import pipeline as module
 from evener.run.entry import Frame
 from evener.run.pipeline import Pipeline
@@ -265,6 +271,7 @@ def test_a_failing_frame_names_stage_processor_and_frame_and_later_ones_are_drop
             pipeline.run(numbered(50), lambda number, _: seen.append(number))
 
         assert (caught.value.stage, caught.value.frame_id) == (1, 7)
+        assert caught.value.processor in {"p1a", "p1b"}
         assert isinstance(caught.value.__cause__, ValueError)
         assert seen == list(range(7))
         assert pipeline.in_flight == {}
@@ -392,6 +399,31 @@ def test_closing_ends_a_run_in_another_thread() -> None:
         closing.result(PATIENCE_S)
 
 
+def test_a_lane_that_hangs_shows_its_frame_and_can_be_abandoned() -> None:
+    hangs, go_on = threading.Event(), threading.Event()
+
+    def script(model: str, value: float) -> None:
+        if model == "h1>y" and value == 4:  # frame 3, plus one
+            hangs.set()
+            go_on.wait(PATIENCE_S)
+
+    seen: list[int] = []
+    pipeline = scripted(chain((1, [DEVICE]), (1, [DEVICE])), script)
+    with pipeline, ThreadPoolExecutor(1) as pool:
+        running = pool.submit(pipeline.run, numbered(9), lambda number, _: seen.append(number))
+        assert hangs.wait(PATIENCE_S)
+
+        _, second = pipeline.progress()
+        pipeline.abandon(DeadlineError("it hangs"))
+
+        with pytest.raises(ChannelClosedError, match="it hangs"):
+            running.result(PATIENCE_S)
+        assert (second.frame_id, second.lane.processor, second.frames) == (3, "p1a", 3)
+        go_on.set()
+    assert [one.frame_id for one in pipeline.progress()] == [None, None]
+    assert seen == [0, 1, 2]
+
+
 def test_an_interrupt_in_the_caller_closes_everything() -> None:
     def emit(number: int, _: tuple[Array, ...]) -> None:
         if number == 3:
@@ -439,10 +471,70 @@ def test_a_lane_that_breaks_down_ends_the_run_with_its_reason(
 
     with scripted(chain(*TWO_BY_TWO)) as pipeline:
         monkeypatch.setattr(ThreadChannel, "acquire", broken)
-        with pytest.raises(ChannelClosedError, match="no room for a slot") as caught:
+        with pytest.raises(StageFailedError, match="stage 0 on p0. broke down: no room") as caught:
             emitted(pipeline, numbered(3))
 
     assert isinstance(caught.value.__cause__, MemoryError)
+    assert caught.value.processor in ("p0a", "p0b")
+
+
+def test_an_abandoned_pipeline_does_not_wait_for_the_lane_that_hangs() -> None:
+    hanging, go_on = threading.Event(), threading.Event()
+
+    def script(text: str, value: float) -> None:
+        if (text, value) == ("h1>y", 3):
+            hanging.set()
+            assert go_on.wait(PATIENCE_S)
+
+    seen: list[int] = []
+    plan = chain((1, [DEVICE]), (1, [DEVICE]), credits=3)
+    with ThreadPoolExecutor(1) as caller, scripted(plan, script) as pipeline:
+        running = caller.submit(pipeline.run, numbered(9), lambda number, _: seen.append(number))
+        assert hanging.wait(PATIENCE_S)
+        pipeline.abandon(StageFailedError("no frame takes so long", stage=1, frame_id=2))
+        with pytest.raises(StageFailedError, match="no frame takes so long"):
+            running.result(PATIENCE_S)
+        pipeline.close()
+        assert pipeline.progress()[1].frame_id == 2
+        go_on.set()
+
+    assert seen == [0, 1]
+    assert 2 in pipeline.in_flight
+    assert set(pipeline.in_flight) <= {2, 3, 4}
+
+
+def test_an_answer_whose_emission_began_is_not_in_flight_when_the_run_failed() -> None:
+    emitting, go_on = threading.Event(), threading.Event()
+    seen = []
+
+    def emit(number: int, _: tuple[Array, ...]) -> None:
+        emitting.set()
+        assert go_on.wait(PATIENCE_S)
+        seen.append(number)
+
+    plan = chain((1, [DEVICE, DEVICE]), credits=2)
+    with ThreadPoolExecutor(1) as caller, scripted(plan) as pipeline:
+        running = caller.submit(pipeline.run, numbered(9), emit)
+        assert emitting.wait(PATIENCE_S)
+        pipeline.abandon(StageFailedError("enough", stage=0))
+        assert not running.done()
+        go_on.set()
+        with pytest.raises(StageFailedError, match="enough"):
+            running.result(PATIENCE_S)
+
+    assert seen == [0]
+    assert sorted(pipeline.in_flight) in ([], [1])
+
+
+def test_an_unknown_transport_is_refused() -> None:
+    with pytest.raises(InputError, match="no transport is called 'pigeon'; known ones: threads"):
+        Pipeline(
+            chain((1, [DEVICE])),
+            texts(1),
+            inputs=[vector("x")],
+            runtimes={"scripted": ScriptedRuntime()},
+            transport="pigeon",
+        )
 
 
 def test_a_segment_that_a_runtime_refuses_is_named_and_nothing_stays_open() -> None:

@@ -95,10 +95,12 @@ def test_cuts_that_are_none_leave_nothing(net: str, tmp_path: Path) -> None:
 def test_a_part_that_cannot_be_written_leaves_nothing(
     net: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail_at_the_second(network: Network, blocks: Blocks, first: int, last: int) -> bytes:
+    def fail_at_the_second(
+        network: Network, blocks: Blocks, first: int, last: int, *, passing: bool
+    ) -> bytes:
         if first != 0:
             raise InvalidNetworkError("the segment exceeds 2 GiB")
-        return segment_model(network, blocks, first, last)
+        return segment_model(network, blocks, first, last, passing=passing)
 
     monkeypatch.setattr(under_test, "segment_model", fail_at_the_second)
     before = set(tmp_path.iterdir())

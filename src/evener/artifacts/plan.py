@@ -100,6 +100,27 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rivals: int
 
 
+class Simulated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a plan came to in a simulated run in which a frame was always at hand: an estimate.
+
+    Attributes:
+        frames: how many ran through it.
+        rate_hz: frames per second once the pipeline was full.
+        latency_p50_s: median from credit to in-order emission.
+        latency_p95_s: 95th percentile of the same.
+        latency_p99_s: 99th percentile of the same.
+        varied: whether the lanes' times varied, by the quartiles that the profile measured; if
+            not, each frame took a lane its predicted time.
+    """
+
+    frames: int
+    rate_hz: float
+    latency_p50_s: float
+    latency_p95_s: float
+    latency_p99_s: float
+    varied: bool
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Stages on processors, with what they are predicted to reach.
 
@@ -122,8 +143,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         configurations: how many plans the named space holds.
         space: the space that was searched.
         max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
+        estimate: what the times behind it are where none was measured of this very network; see
+            the profile's.
+        estimate_error: median relative error of a block's time so estimated, where it is known.
         elapsed_s: how long planning took, in seconds.
         measured: what it reached on the machine itself; None where it was only predicted.
+        simulated: what it came to in simulated time; None where that was not asked for.
     """
 
     kind: ClassVar[str] = "plan"
@@ -146,8 +171,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     configurations: int
     space: Literal["paper", "full"] = "full"
     max_live: int | None = None
+    estimate: str | None = None
+    estimate_error: float | None = None
     elapsed_s: float = 0.0
     measured: Measured | None = None
+    simulated: Simulated | None = None
 
     @property
     def gap(self) -> float | None:

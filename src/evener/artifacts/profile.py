@@ -14,6 +14,10 @@ Execution = Literal["sequential", "parallel"]
 class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The part of a network between two neighbouring cuts.
 
+    By the rule "node" neighbouring cuts need not follow each other as the network runs. What the
+    network does up to the second is then more in one branch and may be less in another; operators,
+    macs and weights_bytes are differences, which add up over any blocks that form a segment.
+
     Attributes:
         name: the first main node in it, for people.
         operators: how many nodes of each operator it holds.
@@ -21,6 +25,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         weights_bytes: bytes of its constants.
         inputs: tensors that cross the cut before it; the network's inputs for the first block.
         outputs: tensors that cross the cut after it; the network's outputs for the last block.
+        states: how many states it keeps from frame to frame: a single lane must run one that does.
+            Adds up over a segment.
     """
 
     name: str
@@ -29,6 +35,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     weights_bytes: int
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    states: int = 0
 
 
 class SegmentTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,10 +112,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         granularity: rule by which the blocks were cut.
         blocks: the blocks in order.
         machine: where it was measured.
-        segments: the times, every pair of blocks and core set present once per runtime.
+        segments: the times, every pair of blocks and core set present once per runtime; by the
+            rule "node" only of those pairs that form a segment.
         hand_off: cost of passing a frame on.
         optimisation: graph optimisation level of the runtime that was timed.
         max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
+        estimate: what the times are where none was measured of this very network, such as "cost
+            model of khadas-vim3"; None where they are measurements and sums of such.
+        estimate_error: median relative error of a block's time so estimated, where it is known.
     """
 
     kind: ClassVar[str] = "profile"
@@ -123,3 +134,5 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     hand_off: HandOff
     optimisation: Literal["extended", "all"] = "all"
     max_live: int | None = None
+    estimate: str | None = None
+    estimate_error: float | None = None

@@ -1,5 +1,6 @@
 """What a run of a plan over frames came to, by the wall clock."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
@@ -43,6 +44,9 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.
         quality: metrics of the answers against labels; None where there were no labels.
+        simulated: whether the processors were simulated: not here, only their times were kept to.
+        overruns: of simulated processors, how many computations took longer here than they would
+            there; the rate is too low and the latency too high by as much.
     """
 
     kind: ClassVar[str] = "trace"
@@ -59,3 +63,31 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     equal: bool | None = None
     max_error: float | None = None
     quality: dict[str, float] | None = None
+    simulated: bool = False
+    overruns: int = 0
+
+
+def streaming_rate_hz(
+    granted_s: Sequence[float], emitted_s: Sequence[float], *, credits: int
+) -> float:
+    """Return frames per second once the pipeline was full.
+
+    The rate counts from the emission of the last frame that filled the pipeline: copies start
+    together and emit together, so that from the first emission on there would be one frame too
+    many in the time. No more frames than credits count over the whole time, filling included.
+
+    Args:
+        granted_s: when each frame was admitted, in order, at least one.
+        emitted_s: when its answer was emitted, in the same order.
+        credits: most frames in flight.
+
+    Example:
+        >>> streaming_rate_hz([0.0, 1.0, 2.0], [2.0, 2.5, 3.0], credits=1)
+        2.0
+    """
+    frames = len(emitted_s)
+    streaming_s = emitted_s[-1] - emitted_s[credits - 1] if frames > credits else 0.0
+    if streaming_s > 0:
+        return (frames - credits) / streaming_s
+    # Lanes that finish out of order can let the last frames go within one tick of the clock.
+    return frames / max(emitted_s[-1] - granted_s[0], 1e-9)

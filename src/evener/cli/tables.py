@@ -1,6 +1,6 @@
 """How each artifact looks to a person: a title, a table and a line of figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatch
 
 from rich import box
@@ -14,7 +14,7 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Measured, Plan
+from evener.artifacts.plan import Lane, Measured, Plan, Simulated
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
@@ -101,6 +101,7 @@ def _(profile: Profile) -> RenderableType:
         ),
         f"{count(timed, 'segment time')} measured, {len(profile.segments) - timed} interpolated; "
         f"a hand-off takes {show(profile.hand_off.fixed_s, 'time')}",
+        *_estimate(profile),
     )
 
 
@@ -129,6 +130,8 @@ def _(plan: Plan) -> RenderableType:
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
+        *_estimate(plan),
+        _simulated(plan.simulated),
         _measured(plan.measured),
     )
 
@@ -341,6 +344,24 @@ def _bound(plan: Plan) -> str:
         return ""
     times = ", by estimated times" if plan.bound_estimated else ""
     return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
+
+
+def _estimate(one: Plan | Profile) -> Iterator[str]:
+    """Say what times are that nobody measured of this network."""
+    if one.estimate is not None and one.estimate_error is not None:
+        yield f"estimated: {one.estimate}, cross-validated error {one.estimate_error:.0%} a block"
+    elif one.estimate is not None:
+        yield f"estimated: {one.estimate}"
+
+
+def _simulated(found: Simulated | None) -> str:
+    if found is None:
+        return "simulated: not yet"
+    times = "varying as measured" if found.varied else "that never vary"
+    return (
+        f"simulated: {show(found.rate_hz, 'rate')}, latency {show(found.latency_p50_s, 'time')} "
+        f"(median), {show(found.latency_p99_s, 'time')} (p99); an estimate, by times {times}"
+    )
 
 
 def _measured(tried: Measured | None) -> str:

@@ -40,3 +40,41 @@ def downsets(predecessors: Sequence[Sequence[int]], *, most: int) -> tuple[int, 
             if not done >> node & 1 and need & ~done == 0
         }
     return tuple(found)
+
+
+def narrow_downsets(
+    predecessors: Sequence[Sequence[int]], *, ends: int, most: int
+) -> tuple[int, ...] | None:
+    """List the downsets that have at most so many ends: nodes that nothing in the set needs.
+
+    Each end hands something on, so no other downset lets so few things across. There are at most
+    (nodes + 1) to the power of `ends` of them, where all downsets may be two to the power of nodes.
+
+    Args:
+        predecessors: for each node, the nodes that must come before it; all of them earlier.
+        ends: most ends of a set.
+        most: give up beyond so many sets.
+
+    Returns:
+        The sets, the empty one included, in the order of `downsets`; None if there are more than
+        `most`.
+
+    Example:
+        Of three nodes that are free of each other, at most one:
+
+        >>> narrow_downsets([[], [], []], ends=1, most=10)
+        (0, 1, 2, 4)
+    """
+    with_all_before: list[int] = []
+    for node, nodes in enumerate(predecessors):
+        closed = 1 << node
+        for before in nodes:
+            closed |= with_all_before[before]
+        with_all_before.append(closed)
+    found = layer = {0}
+    for _ in range(ends):
+        layer = {done | closed for done in layer for closed in with_all_before} - found
+        found = found | layer
+        if len(found) > most:
+            return None
+    return tuple(sorted(found, key=lambda one: (one.bit_count(), one)))

@@ -102,10 +102,17 @@ def _thrifty(problem: Problem, stages: int | None) -> list[Chain]:
     if problem.energies_j_CBE is None:
         return []
     stages = PAPER_STAGES if problem.paper else stages
-    # More credits than the thriftiest plan of any number has beat it nowhere.
-    uncounted = _walk(problem, stages, None)
-    most_credits = max((each.credits for each in uncounted), default=0)
-    return _walk(problem, stages, most_credits)
+    # One of these is as quick and as thrifty as any plan, so more credits than they have never pay.
+    uncounted = _not_beaten_by_rate_and_energy(_walk(problem, stages, None))
+    return _walk(problem, stages, max((each.credits for each in uncounted), default=0))
+
+
+def _not_beaten_by_rate_and_energy(chains: Sequence[Chain]) -> list[Chain]:
+    kept: list[Chain] = []
+    for each in sorted(chains, key=lambda each: (each.period_s, each.energy_j)):
+        if not kept or each.energy_j < kept[-1].energy_j:
+            kept.append(each)
+    return kept
 
 
 def _walk(problem: Problem, stages: int | None, most_credits: int | None) -> list[Chain]:

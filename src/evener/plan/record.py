@@ -56,6 +56,8 @@ def make_record(
             paper_configurations(cut_points) if problem.paper else full_configurations(problem)
         ),
         space="paper" if problem.paper else "full",
+        estimate=profile.estimate,
+        estimate_error=profile.estimate_error,
     )
 
 

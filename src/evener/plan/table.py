@@ -144,38 +144,69 @@ def solve(
     start: _Index = (*(0,) * len(grains), slice(None), 0, 0, 0)
     best[start] = 0.0
     table = Table(problem, best, tuple(moves), combine, stages, most_credits is not None)
-    by_usage: dict[tuple[int, ...], list[Move]] = {}
-    for move in moves:
-        by_usage.setdefault(move.usage, []).append(move)
+    kinds = _alike(table)
     for used in product(*map(range, grains)):
-        for usage, alike in by_usage.items():
-            left = _less(used, usage)
+        for kind in kinds:
+            left = _less(used, kind.usage)
             if min(left) >= 0:
-                for move in alike:
-                    _add_stage(table, move, best[left], best[used])
+                _add_stage(table, kind, best[left], best[used])
     return table
 
 
-def _add_stage(table: Table, move: Move, before: Floats, after: Floats) -> None:
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Moves alike in all but whom they hand on to.
+
+    Attributes:
+        usage: grains taken of each processor.
+        credits: frames held; 0 where they are not counted.
+        itself: which receiver it is.
+        receivers: which receiver each hands on to.
+        costs: `[move, stages, credits, first block, last block]`.
+    """
+
+    usage: tuple[int, ...]
+    credits: int
+    itself: int
+    receivers: tuple[int, ...]
+    costs: Floats
+
+
+def _alike(table: Table) -> list[_Kind]:
+    """Put the moves that can run anything together, so that numpy has more to do at once."""
+    alike: dict[tuple[tuple[int, ...], int, int], list[Move]] = {}
+    for move in table.moves:
+        if np.isfinite(move.cost).any():
+            key = move.usage, move.credits * table.credits, move.itself
+            alike.setdefault(key, []).append(move)
+    return [
+        _Kind(
+            *key,
+            receivers=tuple(move.receiver for move in moves),
+            costs=np.stack([move.cost for move in moves])[:, np.newaxis, np.newaxis],
+        )
+        for key, moves in alike.items()
+    ]
+
+
+def _add_stage(table: Table, kind: _Kind, before: Floats, after: Floats) -> None:
     """Improve the states after a stage by those before it."""
     counted = int(table.stages is not None)
-    held = move.credits * table.credits
     _, stages, credits_, _ = before.shape
-    reached = before[move.itself, : stages - counted, : max(0, credits_ - held), :-1]
-    goal = after[move.receiver, counted:, held:, 1:]
+    reached = before[kind.itself, : stages - counted, : max(0, credits_ - kind.credits), :-1]
     if not np.any(reached < inf):
         return
-    if reached.size * move.cost.shape[1] <= _MOST_AT_ONCE:
-        np.minimum(goal, _least(table, reached, move), out=goal)
+    rows = reached.shape[:2]
+    if kind.costs.size * rows[0] * rows[1] <= _MOST_AT_ONCE:
+        goal: _Index = (list(kind.receivers), slice(counted, None), slice(kind.credits, None))
+        costs = table.combine(reached[..., np.newaxis], kind.costs).min(axis=-2)
+        after[(*goal, slice(1, None))] = np.minimum(after[(*goal, slice(1, None))], costs)
         return
-    for row in np.ndindex(reached.shape[:-1]):
-        np.minimum(goal[row], _least(table, reached[row], move), out=goal[row])
-
-
-def _least(table: Table, reached: Floats, move: Move) -> Floats:
-    """Return the least cost at each end, over all first blocks of the stage."""
-    costs: Floats = table.combine(reached[..., np.newaxis], move.cost).min(axis=-2)
-    return costs
+    for receiver, cost in zip(kind.receivers, kind.costs[:, 0, 0], strict=True):
+        for stage, held in np.ndindex(rows):
+            least = table.combine(reached[stage, held, :, np.newaxis], cost).min(axis=0)
+            state = after[receiver, stage + counted, held + kind.credits, 1:]
+            np.minimum(state, least, out=state)
 
 
 def _less(used: Sequence[int], usage: Sequence[int]) -> tuple[int, ...]:

@@ -2,11 +2,15 @@
 
 from array import array
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import msgspec
 import numpy as np
 
-from evener.artifacts.trace import StageTrace, Trace
+from evener.artifacts.plan import Lane
+from evener.artifacts.trace import StageTrace, Trace, streaming_rate_hz
+
+RECENT: Final = 128  # times that a lane's progress shows
 
 
 class Record:
@@ -23,6 +27,28 @@ class Record:
         self.granted = array("d")
         self.waited = array("d")
         self.emitted = array("d")
+
+
+class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """What one lane does just now.
+
+    Attributes:
+        stage: index of its stage.
+        lane: where and what it runs.
+        frame_id: the frame in its sessions; None while it waits.
+        since_s: when that frame entered them, by the pipeline's clock.
+        frames: how many frames it ran before in this run.
+        recent_s: times of the last of them, at most `RECENT`, in seconds.
+        process: id of the process it lives in; None for this one.
+    """
+
+    stage: int
+    lane: Lane
+    frame_id: int | None
+    since_s: float
+    frames: int
+    recent_s: Sequence[float]
+    process: int | None = None
 
 
 class LaneRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,10 +72,8 @@ class LaneRecord(msgspec.Struct, frozen=True, kw_only=True):
 def trace_of(record: Record, lanes: Sequence[LaneRecord], *, credits: int) -> Trace:
     """Summarise a run of one frame or more.
 
-    The rate counts from the emission of the last frame that filled the pipeline: copies start
-    together and emit together, so that from the first emission on there would be one frame too
-    many in the time. No more frames than credits count over the whole time, filling included. A
-    lane that no frame came to has a median of 0.
+    The rate is that of `evener.artifacts.trace.streaming_rate_hz`. A lane that no frame came to has
+    a median of 0.
 
     Args:
         record: what was noted.
@@ -68,15 +92,11 @@ def trace_of(record: Record, lanes: Sequence[LaneRecord], *, credits: int) -> Tr
     granted, emitted = np.asarray(record.granted), np.asarray(record.emitted)
     latencies = emitted - granted
     elapsed_s = float(emitted[-1] - granted[0])
-    frames = len(emitted)
-    streaming_s = float(emitted[-1] - emitted[credits - 1]) if frames > credits else 0.0
-    # Lanes that finish out of order can let the last frames go within one tick of the clock.
-    rate_hz = (frames - credits) / streaming_s if streaming_s > 0 else frames / max(elapsed_s, 1e-9)
     return Trace(
-        frames=frames,
+        frames=len(emitted),
         dropped=0,
         elapsed_s=elapsed_s,
-        rate_hz=rate_hz,
+        rate_hz=streaming_rate_hz(record.granted, record.emitted, credits=credits),
         latency_p50_s=float(np.percentile(latencies, 50)),
         latency_p99_s=float(np.percentile(latencies, 99)),
         wait_p50_s=float(np.percentile(record.waited, 50)),

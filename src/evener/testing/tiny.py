@@ -77,6 +77,53 @@ def passing() -> bytes:
     )
 
 
+def unet(*, depth: int = 2, seed: int = 0, size: int = 16) -> bytes:
+    """Make a small U-Net: `x` [1, 2, size, size] to `y` of the same shape.
+
+    Each level down is a convolution with ReLU, `s0`, `s1` and so on, that both a pool and the same
+    level on the way up read, where it is joined to what came from below.
+
+    Args:
+        depth: how many levels down; so many tensors skip the bottom.
+        seed: what the weights are drawn from.
+        size: height and width, divisible by 2 to the power of `depth`.
+    """
+    rng = np.random.default_rng(seed)
+    nodes: list[NodeProto] = []
+    weights: dict[str, Array] = {}
+
+    def layer(read: str, output: str, inputs: int, outputs: int) -> str:
+        array = rng.normal(size=(outputs, inputs, 3, 3)).astype(np.float32)
+        weights[f"w_{output}"] = array / np.float32(3 * inputs**0.5)
+        c = f"c_{output}"
+        nodes.append(helper.make_node("Conv", [read, f"w_{output}"], [c], c, pads=[1] * 4))
+        nodes.append(helper.make_node("Relu", [c], [output], output))
+        return output
+
+    last, width = "x", 2
+    for level in range(depth):
+        last, pool = layer(last, f"s{level}", width, 2 * width), f"p{level}"
+        nodes.append(
+            helper.make_node("MaxPool", [last], [pool], pool, kernel_shape=[2, 2], strides=[2, 2])
+        )
+        last, width = pool, 2 * width
+    last = layer(last, "bottom", width, width)
+    for level in reversed(range(depth)):
+        weights[f"w_u{level}"] = rng.normal(size=(width, width, 2, 2)).astype(np.float32)
+        weights[f"w_u{level}"] /= np.float32(width**0.5)
+        up, joined = f"u{level}", f"j{level}"
+        nodes.append(helper.make_node("ConvTranspose", [last, f"w_{up}"], [up], up, strides=[2, 2]))
+        nodes.append(helper.make_node("Concat", [f"s{level}", up], [joined], joined, axis=1))
+        last = layer(joined, f"d{level}" if level else "y", 2 * width, width // 2)
+        width //= 2
+    return network(
+        nodes,
+        inputs=[floats("x", 1, 2, size, size)],
+        outputs=[floats("y", 1, 2, size, size)],
+        weights=weights,
+    )
+
+
 def network(
     nodes: Sequence[NodeProto],
     *,

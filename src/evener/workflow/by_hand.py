@@ -9,6 +9,7 @@ import msgspec
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Granularity, Profile
 from evener.network.cuts import segments_between
+from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
 from evener.workflow.opened import Progress, Shapes, open_network
 from evener.workflow.plan import interpolated
@@ -49,7 +50,8 @@ def plan_by_hand(
     opened = open_network(net, granularity=granularity, shapes=shapes, runtimes=runtimes)
     segments = segments_between(cuts, blocks=len(opened.blocks.blocks), network=opened.network.name)
     if profile is not None:
-        return _predicted(load_profile(profile, opened).value, cuts, seats)
+        known = load_profile(profile, opened).value
+        return with_simulated(_predicted(known, cuts, seats), known)
     check_seats(seats, len(segments), opened.machine.processors)
     kept = profile_opened(opened, progress=progress)
     plan = _predicted(kept.value, cuts, seats)
@@ -57,7 +59,7 @@ def plan_by_hand(
         # Once measured, a runtime may be slower than another is estimated to be.
         kept = refine_profile(opened, kept.value, wanted, progress=progress)
         plan = _predicted(kept.value, cuts, seats)
-    return plan
+    return with_simulated(plan, kept.value)
 
 
 def _predicted(profile: Profile, cuts: Sequence[int], seats: Sequence[Seat]) -> Plan:

@@ -70,7 +70,7 @@ def split_network(
 
 def _write(folder: Path, network: Network, blocks: Blocks, number: int, segment: range) -> Piece:
     first, last = segment[0], segment[-1]
-    content = segment_model(network, blocks, first, last)
+    content = segment_model(network, blocks, first, last, passing=True)
     file = f"{network.name}.{number}.onnx"
     write_whole(folder / file, content)
     return Piece(
