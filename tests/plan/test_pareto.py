@@ -127,7 +127,7 @@ def test_within_the_limits_no_plan_takes_less_energy(
 ) -> None:
     problem = make_problem(profile_of(**instance))
     try:
-        max_period_s = slack * min(each.period_s for each in exhaustive.front(problem))
+        max_period_s = slack * NEAR * min(each.period_s for each in exhaustive.front(problem))
     except InfeasibleError:
         return
     limits: Draw = {"stages": None, "max_period_s": max_period_s, "max_credits": max_credits}
