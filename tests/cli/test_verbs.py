@@ -345,6 +345,21 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
 
 
 @pytest.mark.usefixtures("workflow_calls")
+def test_what_was_left_out_and_batches_are_told(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = workflow.run_network("tiny", frames=4)
+    trace = msgspec.structs.replace(told.trace, dropped=7, batch=4)
+    result = msgspec.structs.replace(told, trace=trace)
+    monkeypatch.setattr(workflow, "run_network", lambda *_, **__: result)
+
+    out = " ".join(evener("run", "tiny", "--frames", "25")[1].split())
+
+    assert "7 frames came while there was no room and were left out" in out
+    assert "stages and plan count batches of 4 frames" in out
+
+
+@pytest.mark.usefixtures("workflow_calls")
 def test_a_run_on_a_board_says_that_its_processors_are_simulated(evener: Evener) -> None:
     asked = ("run", "resnet50", "--frames", "40", "--board", "khadas-vim3")
 

@@ -214,3 +214,11 @@ def test_a_speech_detector_split_in_three_answers_as_the_whole_to_the_bit(
 
     assert (compared.frames, compared.equal) == (80, True)
     assert len({answer[0].tobytes() for answer in unsplit.answers}) == 40
+
+
+def test_no_frame_may_be_left_out_of_a_state() -> None:
+    with (
+        opened(lanes=(1, 1, 1)) as pipeline,
+        pytest.raises(InputError, match="keeps a state .* choose the policy 'block'"),
+    ):
+        pipeline.run(numbered(3), lambda *_: None, policy="latest_only")
