@@ -10,7 +10,6 @@ from evener.artifacts.tensor import Tensor
 from evener.testing.plans import chain
 from evener.workflow.stand_in import slowed
 
-
 TWO_STAGES = chain((1, [()]), (1, [(), ()]))
 
 
