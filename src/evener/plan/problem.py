@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from evener.artifacts.processors import Processor
 from evener.artifacts.profile import HandOff, Profile, SegmentTime
 from evener.errors import InfeasibleError, InputError
+from evener.plan.puts import puts_s
 
 Space = Literal["paper", "full"]
 Floats = NDArray[np.float64]
@@ -78,6 +79,8 @@ class Problem:
             other where handing on costs the same whoever takes.
         transfer_s_PR: further seconds per frame of a lane on P that hands on to R.
         paper: whether exactly three stages are asked for.
+        formed: first and last block of each segment that the network has, whether or not anything
+            can run it; None if all blocks in a row form one.
     """
 
     processors: tuple[Processor, ...]
@@ -89,6 +92,7 @@ class Problem:
     receivers: tuple[tuple[int, ...], ...]
     transfer_s_PR: Floats  # noqa: N815 -- as above
     paper: bool = False
+    formed: frozenset[tuple[int, int]] | None = None
 
     @property
     def blocks(self) -> int:
@@ -107,6 +111,10 @@ class Problem:
             ]
             seats += grains // min((used for used in alone if used), default=grains + 1)
         return min(self.blocks, seats)
+
+    def form_segment(self, first_block: int, last_block: int) -> bool:
+        """Return whether the network has a segment of these blocks, whatever can run it."""
+        return self.formed is None or (first_block, last_block) in self.formed
 
     def receiver(self, team: Team) -> int:
         """Return which receiver a team is; 0 where handing on costs the same whoever takes."""
@@ -195,7 +203,14 @@ def make_problem(
         receivers=receivers,
         transfer_s_PR=transfer_s,
         paper=space == "paper",
+        formed=_formed(profile),
     )
+
+
+def _formed(profile: Profile) -> frozenset[tuple[int, int]] | None:
+    if profile.granularity != "node":
+        return None
+    return frozenset((segment.first_block, segment.last_block) for segment in profile.segments)
 
 
 def _choose(profile: Profile, names: Sequence[str] | None) -> tuple[Processor, ...]:
@@ -219,11 +234,7 @@ def _fastest(
     profile: Profile, processors: Sequence[Processor], core_sets: Sequence[CoreSet]
 ) -> tuple[Floats, dict[tuple[int, int, int], SegmentTime]]:
     blocks = len(profile.blocks)
-    puts_s = [
-        profile.hand_off.fixed_s
-        + profile.hand_off.per_byte_s * sum(tensor.size_bytes for tensor in block.outputs)
-        for block in profile.blocks
-    ]
+    puts_s_BE = puts_s(profile)  # noqa: N806 -- as in Problem
     index_of = {
         (processors[core_set.processor].name, core_set.cores): index
         for index, core_set in enumerate(core_sets)
@@ -236,7 +247,7 @@ def _fastest(
             continue
         _check(segment, blocks)
         place = (index, segment.first_block, segment.last_block)
-        time_s = segment.median_s + puts_s[segment.last_block]
+        time_s = segment.median_s + float(puts_s_BE[place[1:]])
         if time_s < times_s[place]:
             times_s[place] = time_s
             fastest[place] = segment

@@ -8,13 +8,18 @@ from evener.workflow.opened import Shapes
 
 
 def explain_network(
-    net: str, *, granularity: Granularity = "paper", shapes: Shapes | None = None
+    net: str,
+    *,
+    granularity: Granularity = "paper",
+    max_live: int | None = None,
+    shapes: Shapes | None = None,
 ) -> Explanation:
     """List the blocks and cuts of a network, and why it cannot be cut elsewhere.
 
     Args:
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
 
     Raises:
@@ -26,4 +31,4 @@ def explain_network(
         (8, 7, ())
     """
     network = load_network(net, shapes=shapes)
-    return explain(network, cut_into_blocks(network, granularity))
+    return explain(network, cut_into_blocks(network, granularity, max_live=max_live))
