@@ -47,7 +47,7 @@ class NoCut(msgspec.Struct, frozen=True, kw_only=True):
     """Two neighbouring main layers that no cut can part.
 
     Attributes:
-        block: index of the block that holds both.
+        block: index of the block that holds both; by the rule "node" that of the part.
         after: name of the first.
         before: name of the second.
         tensors: what would cross at the best place between them: fewest tensors, then bytes.
@@ -61,6 +61,29 @@ class NoCut(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class OpenedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """By the rule "node", what became of a block of the rule "paper".
+
+    Attributes:
+        part: its index, from 0.
+        units: names of the main nodes that stay together with the nodes around them, in order.
+        macs: multiply-accumulates per frame.
+        crowded: at how many further places inside it too many tensors would cross; None where
+            there are too many to count.
+        found: at how many places inside it the network may be cut.
+        kept: how many of them are cuts; fewer if there are too many for planning.
+        cuts: these, each by the index of the block before it.
+    """
+
+    part: int
+    units: tuple[str, ...]
+    macs: int
+    crowded: int | None
+    found: int
+    kept: int
+    cuts: tuple[int, ...]
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """Where a network may be cut, and where not.
 
@@ -70,6 +93,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         blocks: what lies between the cuts, in order.
         cuts: in order; one fewer than blocks.
         no_cuts: in order.
+        max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
+        parts: by the rule "node", what became of the blocks of the rule "paper", in order.
     """
 
     network: str
@@ -77,6 +102,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     blocks: tuple[Block, ...]
     cuts: tuple[Cut, ...]
     no_cuts: tuple[NoCut, ...]
+    max_live: int | None = None
+    parts: tuple[OpenedPart, ...] = ()
 
 
 def explain(network: Network, blocks: Blocks) -> Explanation:
@@ -115,6 +142,12 @@ def explain(network: Network, blocks: Blocks) -> Explanation:
     )
 
 
+def crossing(value: ir.Value) -> Crossing:
+    """Describe a value that is alive at a place."""
+    tensor = as_tensor(value)
+    return Crossing(name=value.name or "", bytes=None) if tensor is None else _handed_over(tensor)
+
+
 def _no_cut(
     nodes: Sequence[ir.Node],
     alive: Sequence[tuple[ir.Value, ...]],
@@ -122,7 +155,7 @@ def _no_cut(
     first: int,
     second: int,
 ) -> NoCut:
-    places = [tuple(map(_crossing, values)) for values in alive[first:second]]
+    places = [tuple(map(crossing, values)) for values in alive[first:second]]
     best = min(range(len(places)), key=lambda place: _burden(places[place]))
     return NoCut(
         block=block_of[nodes[first].name or ""],
@@ -143,11 +176,6 @@ def _reason(values: tuple[ir.Value, ...]) -> str:
     if as_tensor(values[0]) is None:
         return "its shape depends on the data, or its elements are of a type that numpy lacks"
     return "it was dequantized just before, and is four times as large as what it was"
-
-
-def _crossing(value: ir.Value) -> Crossing:
-    tensor = as_tensor(value)
-    return Crossing(name=value.name or "", bytes=None) if tensor is None else _handed_over(tensor)
 
 
 def _handed_over(tensor: Tensor) -> Crossing:

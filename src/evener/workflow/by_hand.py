@@ -12,7 +12,7 @@ from evener.network.cuts import segments_between
 from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
 from evener.workflow.opened import Progress, Shapes, open_network
-from evener.workflow.plan import interpolated
+from evener.workflow.plan import interpolated, with_nodes
 from evener.workflow.profile import load_profile, profile_opened, refine_profile
 
 
@@ -58,7 +58,7 @@ def plan_by_hand(
     )
     if profile is not None:
         known = load_profile(profile, opened).value
-        return with_simulated(_predicted(known, cuts, seats), known)
+        return with_nodes(with_simulated(_predicted(known, cuts, seats), known), blocks)
     check_seats(seats, len(segments), opened.machine.processors)
     kept = profile_opened(opened, progress=progress)
     plan = _predicted(kept.value, cuts, seats)
@@ -66,7 +66,7 @@ def plan_by_hand(
         # Once measured, a runtime may be slower than another is estimated to be.
         kept = refine_profile(opened, kept.value, wanted, progress=progress)
         plan = _predicted(kept.value, cuts, seats)
-    return with_simulated(plan, kept.value)
+    return with_nodes(with_simulated(plan, kept.value), blocks)
 
 
 def _predicted(profile: Profile, cuts: Sequence[int], seats: Sequence[Seat]) -> Plan:

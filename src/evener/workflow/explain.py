@@ -3,6 +3,7 @@
 from evener.artifacts.profile import Granularity
 from evener.network.blocks import cut_into_blocks
 from evener.network.explain import Explanation, explain
+from evener.network.explain_places import explain_places
 from evener.network.model import load_network
 from evener.workflow.opened import Shapes
 
@@ -31,4 +32,5 @@ def explain_network(
         (8, 7, ())
     """
     network = load_network(net, shapes=shapes)
-    return explain(network, cut_into_blocks(network, granularity, max_live=max_live))
+    blocks = cut_into_blocks(network, granularity, max_live=max_live)
+    return explain_places(network, blocks) if granularity == "node" else explain(network, blocks)
