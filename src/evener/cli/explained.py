@@ -51,8 +51,8 @@ def _lay_out_places(explanation: Explanation) -> RenderableType:
     """Lay out what was opened, then the places, then what stays together and why."""
     total = sum(part.macs for part in explanation.parts) or 1
     parts = table(
-        f"{explanation.network} in {len(explanation.parts)} blocks by the rule 'paper', opened where "
-        f"up to {count(explanation.max_live or 0, 'tensor')} may cross",
+        f"{explanation.network} in {count(len(explanation.parts), 'block')} by the rule 'paper', "
+        f"opened where up to {count(explanation.max_live or 0, 'tensor')} may cross",
         (">block", "units", ">MACs", ">share", ">too crowded", ">places", ">kept", "cuts"),
         [
             (
@@ -70,8 +70,8 @@ def _lay_out_places(explanation: Explanation) -> RenderableType:
     )
     done = list(accumulate(block.macs for block in explanation.blocks))
     cuts = table(
-        f"{len(explanation.cuts)} cuts, in the order of the work before them; a later one need not be "
-        "behind an earlier one",
+        f"{count(len(explanation.cuts), 'cut')} in the order of the work before them; a later one "
+        "need not be behind an earlier one",
         (">cut", ">MACs before it", "crosses it"),
         [
             (str(cut.after_block), f"{done[cut.after_block] / total:.1%}", _tensors(cut.tensors))

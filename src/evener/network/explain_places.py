@@ -12,8 +12,8 @@ import onnx_ir as ir
 
 from evener.network.blocks import Blocks
 from evener.network.cost import is_main, macs
-from evener.network.explain import Cut, Explanation, NoCut, OpenedPart, crossing
 from evener.network.downsets import downsets
+from evener.network.explain import Cut, Explanation, NoCut, OpenedPart, crossing
 from evener.network.flow import Flow, flow_of, members
 from evener.network.model import Network
 from evener.network.places import MOST_DOWNSETS, MOST_PLACES, Opened, find_places, is_legal
