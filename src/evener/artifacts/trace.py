@@ -44,6 +44,9 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.
         quality: metrics of the answers against labels; None where there were no labels.
+        simulated: whether the processors were simulated: not here, only their times were kept to.
+        overruns: of simulated processors, how many computations took longer here than they would
+            there; the rate is too low and the latency too high by as much.
     """
 
     kind: ClassVar[str] = "trace"
@@ -60,6 +63,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     equal: bool | None = None
     max_error: float | None = None
     quality: dict[str, float] | None = None
+    simulated: bool = False
+    overruns: int = 0
 
 
 def streaming_rate_hz(

@@ -1,6 +1,6 @@
 """How each artifact looks to a person: a title, a table and a line of figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatch
 
 from rich import box
@@ -14,7 +14,7 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Measured, Plan, Simulated
+from evener.artifacts.plan import Lane, Measured, Plan, Simulated, Stage
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
@@ -101,6 +101,7 @@ def _(profile: Profile) -> RenderableType:
         ),
         f"{count(timed, 'segment time')} measured, {len(profile.segments) - timed} interpolated; "
         f"a hand-off takes {show(profile.hand_off.fixed_s, 'time')}",
+        *_estimate(profile),
     )
 
 
@@ -109,7 +110,7 @@ def _(plan: Plan) -> RenderableType:
     rows = [
         (
             str(index) if first else "",
-            _blocks(stage.first_block, stage.last_block) if first else "",
+            _what(stage) if first else "",
             lane.processor,
             _cores(lane.cores),
             runtimes(lane),
@@ -124,11 +125,15 @@ def _(plan: Plan) -> RenderableType:
             f"{plan.what} of {plan.network} for {plan.objective} ({plan.method}); {plan.space} "
             f"space: {count(plan.configurations, 'plan')} over "
             f"{count(plan.cut_points, 'cut point')}",
-            (">stage", ">blocks", "processor", "cores", "runtime", ">per frame", ">busy"),
+            (
+                *(">stage", ">nodes" if plan.granularity == "node" else ">blocks"),
+                *("processor", "cores", "runtime", ">per frame", ">busy"),
+            ),
             rows,
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
+        *_estimate(plan),
         _simulated(plan.simulated),
         _measured(plan.measured),
     )
@@ -329,6 +334,12 @@ def _tensors(tensors: Iterable[Tensor]) -> str:
     return ", ".join(f"{tensor.name} ({show(tensor.size_bytes, 'size')})" for tensor in tensors)
 
 
+def _what(stage: Stage) -> str:
+    if not stage.nodes:
+        return _blocks(stage.first_block, stage.last_block)
+    return f"{count(len(stage.nodes), 'node')}: {stage.nodes[0]} to {stage.nodes[-1]}"
+
+
 def _blocks(first: int, last: int) -> str:
     return f"{first}-{last}" if last > first else str(first)
 
@@ -342,6 +353,14 @@ def _bound(plan: Plan) -> str:
         return ""
     times = ", by estimated times" if plan.bound_estimated else ""
     return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
+
+
+def _estimate(one: Plan | Profile) -> Iterator[str]:
+    """Say what times are that nobody measured of this network."""
+    if one.estimate is not None and one.estimate_error is not None:
+        yield f"estimated: {one.estimate}, cross-validated error {one.estimate_error:.0%} a block"
+    elif one.estimate is not None:
+        yield f"estimated: {one.estimate}"
 
 
 def _simulated(found: Simulated | None) -> str:

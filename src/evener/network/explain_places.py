@@ -35,7 +35,7 @@ def explain_places(network: Network, blocks: Blocks) -> Explanation:
         >>> [part.kept for part in explained.parts[:4]], explained.no_cuts
         ([0, 0, 1, 0], ())
     """
-    flow = flow_of(network.model.graph)
+    flow = flow_of(network.model.graph, network.states)
     max_live = blocks.max_live or 0
     ends: list[int] = []
     for part in blocks.opened:

@@ -57,6 +57,8 @@ def make_record(
         ),
         space="paper" if problem.paper else "full",
         max_live=profile.max_live,
+        estimate=profile.estimate,
+        estimate_error=profile.estimate_error,
     )
 
 
@@ -82,6 +84,7 @@ def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]
                     cores=taken,
                     parts=(part,),
                     time_s=problem.lane_s(*place, step.receiver),
+                    clock_hz=segment.clock_hz,
                 )
             )
     return Stage(
