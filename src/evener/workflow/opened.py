@@ -82,6 +82,25 @@ def open_network(
     )
 
 
+def open_blocks(
+    network: Network,
+    blocks: Blocks,
+    *,
+    runtimes: Sequence[str] | None = None,
+    optimisation: Optimisation = "all",
+) -> Opened:
+    """Find what may run a network that is loaded and cut already; see `open_network`."""
+    chosen = usable(runtimes, optimisation)
+    _check_memory(network)
+    return Opened(
+        network=network,
+        blocks=blocks,
+        machine=find.find_processors(runtimes=chosen),
+        runtimes=chosen,
+        optimisation=optimisation,
+    )
+
+
 def _check_memory(network: Network) -> None:
     """Refuse a shape that no frame in this machine's memory can have, before asking for it."""
     needed = sum(tensor.size_bytes for tensor in (*network.inputs, *network.outputs))

@@ -195,10 +195,13 @@ def run_opened(
         opened.segments,
         inputs=opened.network.inputs,
         runtimes=opened.runtimes if stand_ins is None else stand_ins.runtimes,
+        states=opened.network.states,
         optimisation=opened.optimisation,
         credits=min(flying, count),  # more slots than frames would only take memory
     ) as pipeline:
-        unsplit = _unsplit(opened, used, pipeline.outputs, progress) if compare else None
+        # With a state a frame's answer depends on those before it, so that each counts by itself.
+        told_apart = list(_cycle(used, count)) if opened.network.states else used
+        unsplit = _unsplit(opened, told_apart, pipeline.outputs, progress) if compare else None
         answers = None if unsplit is None else Answers(unsplit.answers)
         every = max(1, count // _TOLD)
 
@@ -242,6 +245,7 @@ def _unsplit(
         outputs=outputs,
         runtime=opened.runtimes[reference_runtime(opened)],
         core=find_processors().cpu.cores[0],
+        states=opened.network.states,
         optimisation=opened.optimisation,
     )
 
