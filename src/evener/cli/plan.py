@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from evener.artifacts.plan import Plan, Stage
     from evener.artifacts.profile import Profile
 
-_OF_EXPLAIN: Final = frozenset({"explain", "granularity", "shapes", "as_json", "debug"})
-_OF_HAND: Final = frozenset(
-    {"cuts", "on", "granularity", "runtimes", "profile", "shapes", "target", "as_json", "debug"}
-)
+_OF_NETWORK: Final = frozenset({"granularity", "shapes", "fixed", "states", "as_json", "debug"})
+_OF_EXPLAIN: Final = _OF_NETWORK | {"explain"}
+_OF_HAND: Final = _OF_NETWORK | {"cuts", "on", "runtimes", "profile", "target"}
 
 
 @click.command(
@@ -96,6 +95,8 @@ _OF_HAND: Final = frozenset(
 @options.processors_option
 @options.runtimes_option()
 @options.shape_option
+@options.fix_option
+@options.state_option
 @click.option(
     "-o",
     "target",
@@ -125,7 +126,8 @@ def command(
 
     if explain:
         _refuse_beside("--explain plans nothing", allowed=_OF_EXPLAIN)
-        _explain(net, choices["granularity"], shapes, as_json=as_json)
+        asked = {name: choices[name] for name in ("granularity", "fixed", "states")}
+        _explain(net, dict(shapes), asked, as_json=as_json)
         return
     if cuts is not None and on is None:
         raise click.UsageError("--cuts needs --on, with a processor for each stage")
@@ -154,11 +156,12 @@ def _profile(net: str, *, board: str | None, profile: Path | None, **choices: An
     from evener.artifacts.profile import Profile
 
     if board is not None:
-        asked_of_board = {"transfers": choices["transfers"], "shapes": choices["shapes"]}
-        return workflow.open_on_board(net, board, **asked_of_board).profile
+        asked_of_board = ("transfers", "shapes", "fixed", "states")
+        given = {name: choices[name] for name in asked_of_board}
+        return workflow.open_on_board(net, board, **given).profile
     if profile is not None:
         return files.load(profile, Profile).value
-    asked = ("granularity", "processors", "runtimes", "shapes")
+    asked = ("granularity", "processors", "runtimes", "shapes", "fixed", "states")
     return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
 
 
@@ -174,6 +177,8 @@ def _planned(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_js
                 net,
                 granularity=choices["granularity"],
                 shapes=dict(shapes),
+                fixed=choices["fixed"],
+                states=choices["states"],
                 board=choices["board"],
             )
             output.print_json(no_plan_for_programs(*counted))
@@ -190,17 +195,21 @@ def _by_hand(
     from evener import workflow
 
     _refuse_beside("--on leaves nothing to choose", allowed=_OF_HAND)
-    kept = {name: choices[name] for name in ("granularity", "runtimes", "profile")}
+    kept = {
+        name: choices[name] for name in ("granularity", "runtimes", "profile", "fixed", "states")
+    }
     with output.progress() as report:
         return workflow.plan_by_hand(
             net, cuts=cuts, on=on, shapes=dict(shapes), progress=report, **kept
         )
 
 
-def _explain(net: str, granularity: Any, shapes: options.Shapes, *, as_json: bool) -> None:  # noqa: ANN401 - a choice of click's
+def _explain(
+    net: str, shapes: dict[str, tuple[int, ...]], asked: dict[str, Any], *, as_json: bool
+) -> None:
     from evener import workflow
 
-    explanation = workflow.explain_network(net, granularity=granularity, shapes=dict(shapes))
+    explanation = workflow.explain_network(net, shapes=shapes, **asked)
     if as_json:
         output.print_json(explanation)
         return

@@ -80,6 +80,8 @@ if TYPE_CHECKING:
 @options.processors_option
 @options.runtimes_option(options.EQUAL_RUNTIMES)
 @options.shape_option
+@options.fix_option
+@options.state_option
 @options.json_option
 def command(
     *,

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 )
 @options.granularity_option
 @options.shape_option
+@options.fix_option
+@options.state_option
 @options.json_option
 def command(
     *,
@@ -41,6 +43,8 @@ def command(
     folder: Path,
     granularity: "Granularity",
     shapes: options.Shapes,
+    fixed: dict[str, float],
+    states: dict[str, str],
     as_json: bool,
 ) -> None:
     """Write the parts of a network as files.
@@ -57,6 +61,8 @@ def command(
             folder=folder,
             granularity=granularity,
             shapes=dict(shapes),
+            fixed=fixed,
+            states=states,
             progress=report,
         )
     if as_json:

@@ -11,7 +11,7 @@ from evener.artifacts.profile import Granularity, Profile
 from evener.network.cuts import segments_between
 from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
-from evener.workflow.opened import Progress, Shapes, open_network
+from evener.workflow.opened import Fixed, Progress, Shapes, States, open_network
 from evener.workflow.plan import interpolated
 from evener.workflow.profile import load_profile, profile_opened, refine_profile
 
@@ -24,6 +24,8 @@ def plan_by_hand(
     granularity: Granularity = "paper",
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     profile: Path | None = None,
     progress: Progress | None = None,
 ) -> Plan:
@@ -39,6 +41,8 @@ def plan_by_hand(
         granularity: rule by which the blocks are made.
         runtimes: names of the runtimes to use; None for all that are installed.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         profile: a profile file, from this or another machine.
         progress: told what is being done.
 
@@ -47,7 +51,9 @@ def plan_by_hand(
         InfeasibleError: a processor cannot run the blocks of its stage.
     """
     seats = [Seat(*each) for each in on]
-    opened = open_network(net, granularity=granularity, shapes=shapes, runtimes=runtimes)
+    opened = open_network(
+        net, granularity=granularity, shapes=shapes, fixed=fixed, states=states, runtimes=runtimes
+    )
     segments = segments_between(cuts, blocks=len(opened.blocks.blocks), network=opened.network.name)
     if profile is not None:
         known = load_profile(profile, opened).value

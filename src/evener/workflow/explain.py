@@ -4,11 +4,16 @@ from evener.artifacts.profile import Granularity
 from evener.network.blocks import cut_into_blocks
 from evener.network.explain import Explanation, explain
 from evener.network.model import load_network
-from evener.workflow.opened import Shapes
+from evener.workflow.opened import Fixed, Shapes, States, hint_at_states
 
 
 def explain_network(
-    net: str, *, granularity: Granularity = "paper", shapes: Shapes | None = None
+    net: str,
+    *,
+    granularity: Granularity = "paper",
+    shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
 ) -> Explanation:
     """List the blocks and cuts of a network, and why it cannot be cut elsewhere.
 
@@ -16,6 +21,8 @@ def explain_network(
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
 
     Raises:
         InputError: the network or a shape cannot be used.
@@ -25,5 +32,6 @@ def explain_network(
         >>> len(explanation.blocks), len(explanation.cuts), explanation.no_cuts
         (8, 7, ())
     """
-    network = load_network(net, shapes=shapes)
+    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
+    hint_at_states(network)
     return explain(network, cut_into_blocks(network, granularity))

@@ -24,7 +24,7 @@ from evener.profile.refine import estimated_segments
 from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
-from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
 from evener.workflow.profile import (
     load_profile,
     only_runtimes,
@@ -69,6 +69,8 @@ def plan_network(
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     profile: Path | None = None,
     board: str | None = None,
     transfers: bool = False,
@@ -93,6 +95,8 @@ def plan_network(
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that are installed.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         profile: a profile file, from this or another machine.
         board: name of a known board, or path of a board's file; its table has the times.
         transfers: whether moving a frame between the board's processors costs the stage that sends.
@@ -120,19 +124,25 @@ def plan_network(
                 "a board's table has times of its own, for parts and runtimes of its own: give "
                 "--board, or --granularity, --profile and --runtimes"
             )
-        known = open_on_board(net, board, transfers=transfers, shapes=shapes).profile
+        known = open_on_board(
+            net, board, transfers=transfers, shapes=shapes, fixed=fixed, states=states
+        ).profile
         return with_simulated(decide(known, wish, processors), known)
     if transfers:
         raise InputError("only a board has times of transfers: give --board with --transfers")
     if profile is not None:
         # The file may be of another machine: its processors and runtimes count, not those here.
-        opened = open_network(net, granularity=granularity, shapes=shapes)
+        opened = open_network(
+            net, granularity=granularity, shapes=shapes, fixed=fixed, states=states
+        )
         known = only_runtimes(load_profile(profile, opened).value, runtimes)
         return with_simulated(decide(known, wish, processors), known)
     opened = open_network(
         net,
         granularity=granularity,
         shapes=shapes,
+        fixed=fixed,
+        states=states,
         processors=processors,
         runtimes=runtimes,
     )
@@ -146,6 +156,8 @@ def count_plans(
     *,
     granularity: Granularity = "paper",
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     board: str | None = None,
 ) -> tuple[int, int]:
     """Count the cut points of a network and its plans in the paper's space, whatever the machine.
@@ -154,6 +166,8 @@ def count_plans(
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         board: a board whose table names the network and its parts.
 
     Returns:
@@ -164,9 +178,16 @@ def count_plans(
         (18, 918)
     """
     if board is not None:
-        points = len(open_on_board(net, board, shapes=shapes).profile.blocks) - 1
+        points = (
+            len(open_on_board(net, board, shapes=shapes, fixed=fixed, states=states).profile.blocks)
+            - 1
+        )
     else:
-        points = len(cut_into_blocks(load_network(net, shapes=shapes), granularity).cuts)
+        points = len(
+            cut_into_blocks(
+                load_network(net, shapes=shapes, fixed=fixed, states=states), granularity
+            ).cuts
+        )
     return points, paper_configurations(points)
 
 

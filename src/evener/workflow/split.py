@@ -11,8 +11,8 @@ from evener.artifacts.split import Piece, Split
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.cuts import segments_between
 from evener.network.model import Network, load_network
-from evener.network.split import segment_model
-from evener.workflow.opened import Progress, Shapes
+from evener.network.split import segment_model, segment_states
+from evener.workflow.opened import Fixed, Progress, Shapes, States
 
 
 def split_network(
@@ -22,6 +22,8 @@ def split_network(
     folder: Path,
     granularity: Granularity = "paper",
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     progress: Progress | None = None,
 ) -> Split:
     """Cut a network into ONNX files, `NAME.0.onnx` and so on, beside a manifest, `NAME.split.json`.
@@ -35,6 +37,8 @@ def split_network(
         folder: where the files go; it must not exist yet.
         granularity: rule by which the blocks are made.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         progress: told which part is being written.
 
     Raises:
@@ -49,7 +53,7 @@ def split_network(
         ['squeezenet.0.onnx', 'squeezenet.1.onnx']
     """
     refuse_existing(folder)
-    network = load_network(net, shapes=shapes)
+    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
     blocks = cut_into_blocks(network, granularity)
     segments = segments_between(cuts, blocks=len(blocks.blocks), network=network.name)
     with new_folder(folder) as partial:
@@ -80,4 +84,8 @@ def _write(folder: Path, network: Network, blocks: Blocks, number: int, segment:
         last_block=last,
         inputs=blocks.blocks[first].inputs,
         outputs=blocks.blocks[last].outputs,
+        states={
+            state.output.name: state.input.name
+            for state in segment_states(network, blocks, first, last)
+        },
     )
