@@ -33,6 +33,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "-o",
         "--fresh",
         "--json",
@@ -53,10 +55,12 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "-o",
         "--json",
     ],
-    "split": ["--cuts", "-o", "--granularity", "--shape", "--json"],
+    "split": ["--cuts", "-o", "--granularity", "--shape", "--fix", "--state", "--json"],
     "run": [
         "--frames",
         "--plan",
@@ -72,6 +76,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "--json",
     ],
     "bench": [
@@ -81,6 +87,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "--json",
     ],
     "show": ["--json"],
@@ -140,6 +148,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
         *("--runtimes", "onnxruntime", "--board", "own.toml", "--transfers"),
         *("--shape", "a=1,3", "--shape", "b=7", "--json"),
+        *("--fix", "c=2.5", "--state", "hn=h", "--state", "cn=c"),
     )
 
     call = workflow_calls["plan_network"]
@@ -158,6 +167,8 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         "processors": ("cpu0", "gpu0"),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1, 3), "b": (7,)},
+        "fixed": {"c": 2.5},
+        "states": {"hn": "h", "cn": "c"},
     }
 
 
@@ -180,6 +191,8 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
         "processors": None,
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
 
 
@@ -210,6 +223,8 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
         "runtimes": ("openvino",),
         "profile": Path("p.json"),
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
     assert "plan_network" not in workflow_calls
 
@@ -224,7 +239,13 @@ def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> 
     out = evener("plan", "tiny", "--explain", "--granularity", "strict", "--shape", "a=1")[1]
 
     assert workflow_calls == {
-        "explain_network": {"given": ("tiny",), "granularity": "strict", "shapes": {"a": (1,)}}
+        "explain_network": {
+            "given": ("tiny",),
+            "granularity": "strict",
+            "shapes": {"a": (1,)},
+            "fixed": {},
+            "states": {},
+        }
     }
     assert "tiny in 2 blocks by the rule 'paper'" in out
     assert "x (16 B)" in out
@@ -255,6 +276,8 @@ def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "folder": Path("parts"),
         "granularity": "strict",
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
     assert (code, err) == (0, "wrote parts\n")
     assert "tiny.0.onnx      0-1   x (16 B)   x (16 B)" in out
@@ -305,6 +328,8 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "processors": ("cpu0",),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
 
 
@@ -331,6 +356,8 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "processors": ("B", "G"),
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
     assert "run_network" not in workflow_calls
 
@@ -376,6 +403,8 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "processors": ("cpu0",),
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
 
 

@@ -30,6 +30,7 @@ _OF_HAND: Final = _OF_NETWORK | {"cuts", "on", "runtimes", "profile", "target"}
         'evener plan model.onnx --objective latency --max-latency "40 ms" --json',
         "evener plan alexnet --board khadas-vim3",
         "evener plan resnet50 --explain",
+        "evener plan recurrent.onnx --fix rate=16000 --state hn=h",
         "evener plan resnet50 --cuts 4,11 --on cpu0:1,cpu0:1,cpu1",
     ),
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
