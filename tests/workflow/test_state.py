@@ -18,8 +18,7 @@ from evener.workflow import run_network, split_network
 
 CORE = min(pinning.PROCESS_CORES)
 # Three dense layers; the second adds what it answered to the frame before.
-RECURRENT = """g (float[1,8] x, float[1,8] h, float rate) => (float[1,8] y, float[1,8] hn)
-<float[8,8] w, float[8,8] v, float[8,8] u> {
+RECURRENT = """g (float[1,8] x, float[1,8] h, float rate) => (float[1,8] y, float[1,8] hn) {
     a = MatMul(x, w)
     b = Mul(h, rate)
     c = Add(a, b)
@@ -35,9 +34,9 @@ FIXED = {"rate": 0.5}
 def recurrent(tmp_path: Path) -> Path:
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {RECURRENT}')
     rng = np.random.default_rng(0)
-    for tensor in model.graph.initializer:
+    for name in "wvu":
         weights = rng.normal(size=(8, 8)).astype(np.float32) / 3
-        tensor.CopyFrom(onnx.numpy_helper.from_array(weights, tensor.name))
+        model.graph.initializer.append(onnx.numpy_helper.from_array(weights, name))
     path = tmp_path / "recurrent.onnx"
     onnx.save(model, path)
     return path
