@@ -11,15 +11,15 @@ from click.core import ParameterSource
 from evener.cli import options, output, targets
 from evener.cli.verb import Verb
 from evener.errors import InfeasibleError
-from evener.units import show
+from evener.units import count, show
 
 if TYPE_CHECKING:
     from evener.artifacts.plan import Plan, Stage
     from evener.artifacts.profile import Profile
 
-_OF_NETWORK: Final = frozenset({"granularity", "shapes", "fixed", "states", "as_json", "debug"})
-_OF_EXPLAIN: Final = _OF_NETWORK | {"explain"}
-_OF_HAND: Final = _OF_NETWORK | {"cuts", "on", "runtimes", "profile", "target"}
+_OF_NETWORK: Final = frozenset({"granularity", "max_live", "shapes", "fixed", "states"})
+_OF_EXPLAIN: Final = _OF_NETWORK | {"explain", "as_json", "debug"}
+_OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profile", "target"}
 
 
 @click.command(
@@ -31,6 +31,7 @@ _OF_HAND: Final = _OF_NETWORK | {"cuts", "on", "runtimes", "profile", "target"}
         "evener plan alexnet --board khadas-vim3",
         "evener plan resnet50 --explain",
         "evener plan recurrent.onnx --fix rate=16000 --state hn=h",
+        "evener plan googlenet --granularity node --max-live 3",
         "evener plan resnet50 --cuts 4,11 --on cpu0:1,cpu0:1,cpu1",
     ),
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
@@ -38,6 +39,7 @@ _OF_HAND: Final = _OF_NETWORK | {"cuts", "on", "runtimes", "profile", "target"}
 )
 @click.argument("net", callback=options.through(options.read_name))
 @options.granularity_option
+@options.max_live_option
 @click.option(
     "--method",
     type=click.Choice(["dp", "exhaustive"]),
@@ -127,8 +129,7 @@ def command(
 
     if explain:
         _refuse_beside("--explain plans nothing", allowed=_OF_EXPLAIN)
-        asked = {name: choices[name] for name in ("granularity", "fixed", "states")}
-        _explain(net, dict(shapes), asked, as_json=as_json)
+        _explain(net, shapes, choices, as_json=as_json)
         return
     if cuts is not None and on is None:
         raise click.UsageError("--cuts needs --on, with a processor for each stage")
@@ -147,7 +148,11 @@ def command(
     from evener.cli.tables import lay_out
 
     profile = _profile(net, shapes=dict(shapes), **choices)
-    output.print_for_people(lay_out(plan), *_gain(plan, profile, choices["processors"]))
+    output.print_for_people(
+        lay_out(plan),
+        *_gain(plan, profile, choices["processors"]),
+        *([] if choices["board"] else _advice(net, plan, profile, shapes)),
+    )
 
 
 def _profile(net: str, *, board: str | None, profile: Path | None, **choices: Any) -> "Profile":  # noqa: ANN401 - as for the command
@@ -162,7 +167,7 @@ def _profile(net: str, *, board: str | None, profile: Path | None, **choices: An
         return workflow.open_on_board(net, board, **given).profile
     if profile is not None:
         return files.load(profile, Profile).value
-    asked = ("granularity", "processors", "runtimes", "shapes", "fixed", "states")
+    asked = ("granularity", "max_live", "processors", "runtimes", "shapes", "fixed", "states")
     return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
 
 
@@ -177,6 +182,7 @@ def _planned(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_js
             counted = workflow.count_plans(
                 net,
                 granularity=choices["granularity"],
+                max_live=choices["max_live"],
                 shapes=dict(shapes),
                 fixed=choices["fixed"],
                 states=choices["states"],
@@ -196,21 +202,19 @@ def _by_hand(
     from evener import workflow
 
     _refuse_beside("--on leaves nothing to choose", allowed=_OF_HAND)
-    kept = {
-        name: choices[name] for name in ("granularity", "runtimes", "profile", "fixed", "states")
-    }
+    asked = ("granularity", "max_live", "runtimes", "profile", "fixed", "states")
+    kept = {name: choices[name] for name in asked}
     with output.progress() as report:
         return workflow.plan_by_hand(
             net, cuts=cuts, on=on, shapes=dict(shapes), progress=report, **kept
         )
 
 
-def _explain(
-    net: str, shapes: dict[str, tuple[int, ...]], asked: dict[str, Any], *, as_json: bool
-) -> None:
+def _explain(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool) -> None:
     from evener import workflow
 
-    explanation = workflow.explain_network(net, shapes=shapes, **asked)
+    asked = {name: choices[name] for name in ("granularity", "max_live", "fixed", "states")}
+    explanation = workflow.explain_network(net, shapes=dict(shapes), **asked)
     if as_json:
         output.print_json(explanation)
         return
@@ -243,7 +247,10 @@ def no_plan_for_programs(cut_points: int, configurations: int) -> dict[str, Any]
 def plan_for_programs(plan: "Plan") -> dict[str, Any]:
     """Put a plan into the keys that programs may rely on."""
     content: dict[str, Any] = msgspec.to_builtins(plan)
-    return content | {"stages": [_stage(stage) for stage in plan.stages]}
+    stages = [_stage(stage) for stage in plan.stages]
+    if plan.granularity == "node":  # its blocks are steps from place to place: only nodes say what
+        stages = [stage | {"first_block": None, "last_block": None} for stage in stages]
+    return content | {"stages": stages}
 
 
 def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) -> list[str]:
@@ -255,6 +262,23 @@ def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) 
         return []  # no processor can run the whole network: there is nothing to compare with
     gain = f"{plan.rate_hz / single.rate_hz:.2f} times"
     return [f"that is {gain} the best single processor ({show(single.rate_hz, 'rate')} predicted)"]
+
+
+def _advice(net: str, plan: "Plan", profile: "Profile", shapes: options.Shapes) -> list[str]:
+    """Say where a block that no cut parts holds all others up, and that it can be opened."""
+    from evener import workflow
+
+    slowest = workflow.find_dominant(net, plan, profile, shapes=dict(shapes))
+    if slowest is None:
+        return []
+    block, opened = f"block {slowest.block} ({slowest.name})", count(slowest.places, "place")
+    return [
+        (
+            f"{block} alone takes {slowest.share:.0%} of the network's time on "
+            f"{slowest.processor}, and the other stages wait for it; it has {opened} where two "
+            "tensors cross: try --granularity node"
+        )
+    ]
 
 
 def _stage(stage: "Stage") -> dict[str, Any]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     help="Write the files into this folder, which must not exist yet.",
 )
 @options.granularity_option
+@options.max_live_option
 @options.shape_option
 @options.fix_option
 @options.state_option
@@ -42,6 +43,7 @@ def command(
     cuts: tuple[int, ...],
     folder: Path,
     granularity: "Granularity",
+    max_live: int | None,
     shapes: options.Shapes,
     fixed: dict[str, float],
     states: dict[str, str],
@@ -60,6 +62,7 @@ def command(
             cuts=cuts,
             folder=folder,
             granularity=granularity,
+            max_live=max_live,
             shapes=dict(shapes),
             fixed=fixed,
             states=states,

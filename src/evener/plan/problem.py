@@ -17,6 +17,7 @@ from evener.artifacts.processors import Processor
 from evener.artifacts.profile import HandOff, Profile, SegmentTime
 from evener.errors import InfeasibleError, InputError
 from evener.plan.memory import Memory, keep_out, with_memory
+from evener.plan.puts import puts_s
 from evener.plan.teams import CoreSet, Team, list_core_sets, list_teams
 from evener.plan.times import Measurements
 
@@ -51,6 +52,8 @@ class Problem:
         memory: what the processors' memory keeps out; None if it has no limit.
         stateful_BE: whether blocks B to E keep state from frame to frame, which a single lane must;
             None if none do.
+        formed: first and last block of each segment that the network has, whether or not anything
+            can run it; None if all blocks in a row form one.
     """
 
     processors: tuple[Processor, ...]
@@ -66,6 +69,7 @@ class Problem:
     idle_w: float = 0.0
     memory: Memory | None = None
     stateful_BE: NDArray[np.bool_] | None = None  # noqa: N815 -- as above
+    formed: frozenset[tuple[int, int]] | None = None
 
     @property
     def blocks(self) -> int:
@@ -84,6 +88,10 @@ class Problem:
             ]
             seats += grains // min((used for used in alone if used), default=grains + 1)
         return min(self.blocks, seats)
+
+    def form_segment(self, first_block: int, last_block: int) -> bool:
+        """Return whether the network has a segment of these blocks, whatever can run it."""
+        return self.formed is None or (first_block, last_block) in self.formed
 
     def receiver(self, team: Team) -> int:
         """Return which receiver a team is; 0 where handing on costs the same whoever takes."""
@@ -202,6 +210,7 @@ def make_problem(
         idle_w=profile.machine.idle_w or 0.0,
         memory=kept_out,
         stateful_BE=_stateful(profile),
+        formed=_formed(profile),
     )
 
 
@@ -212,6 +221,12 @@ def _stateful(profile: Profile) -> NDArray[np.bool_] | None:
         return None
     stateful: NDArray[np.bool_] = np.subtract.outer(before[1:], before[:-1]).T > 0
     return stateful
+
+
+def _formed(profile: Profile) -> frozenset[tuple[int, int]] | None:
+    if profile.granularity != "node":
+        return None
+    return frozenset((segment.first_block, segment.last_block) for segment in profile.segments)
 
 
 def _choose(
@@ -237,18 +252,14 @@ def _tables(
 ) -> tuple[Floats, Floats, dict[tuple[int, int, int], SegmentTime]]:
     """Return times with hand-off and energies of each core set, and what they come from."""
     blocks = len(profile.blocks)
-    puts_s = [
-        profile.hand_off.fixed_s
-        + profile.hand_off.per_byte_s * sum(tensor.size_bytes for tensor in block.outputs)
-        for block in profile.blocks
-    ]
+    puts_s_BE = puts_s(profile)  # noqa: N806 -- as in Problem
     times_s = np.full((len(core_sets), blocks, blocks), inf)
     energies_j = np.full_like(times_s, inf)
     segments: dict[tuple[int, int, int], SegmentTime] = {}
     for index, core_set in enumerate(core_sets):
         for first, last, segment in measurements.of(core_set):
             segments[index, first, last] = segment
-            times_s[index, first, last] = segment.median_s + puts_s[last]
+            times_s[index, first, last] = segment.median_s + puts_s_BE[first, last]
             if segment.energy_j is not None:
                 energies_j[index, first, last] = segment.energy_j
     return times_s, energies_j, segments

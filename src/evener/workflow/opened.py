@@ -56,6 +56,7 @@ def open_network(
     net: str,
     *,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     shapes: Shapes | None = None,
     fixed: Fixed | None = None,
     states: States | None = None,
@@ -68,6 +69,7 @@ def open_network(
     Args:
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
         fixed: a number for each input that is to be constant, by input name.
         states: for each output that is an input of the next frame, the input, by output name.
@@ -84,7 +86,7 @@ def open_network(
     hint_at_states(network)
     return Opened(
         network=network,
-        blocks=cut_into_blocks(network, granularity),
+        blocks=cut_into_blocks(network, granularity, max_live=max_live),
         machine=restrict(find.find_processors(runtimes=chosen), processors),
         runtimes=chosen,
         optimisation=optimisation,

@@ -22,6 +22,7 @@ def profile_network(
     net: str,
     *,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     shapes: Shapes | None = None,
     fixed: Fixed | None = None,
     states: States | None = None,
@@ -39,6 +40,7 @@ def profile_network(
     Args:
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
         fixed: a number for each input that is to be constant, by input name.
         states: for each output that is an input of the next frame, the input, by output name.
@@ -54,6 +56,7 @@ def profile_network(
     opened = open_network(
         net,
         granularity=granularity,
+        max_live=max_live,
         shapes=shapes,
         fixed=fixed,
         states=states,
@@ -133,6 +136,11 @@ def load_profile(path: Path, opened: Opened) -> Kept[Profile]:
             f"{path} was cut by the rule '{profile.granularity}', not "
             f"'{opened.blocks.granularity}'; add --granularity {profile.granularity}"
         )
+    if profile.max_live != opened.blocks.max_live:
+        raise InputError(
+            f"{path} is cut where up to {profile.max_live} tensors cross, not "
+            f"{opened.blocks.max_live}; add --max-live {profile.max_live}"
+        )
     return kept
 
 
@@ -163,6 +171,7 @@ def _inputs(opened: Opened) -> dict[str, object]:
     return {
         "network": opened.network.sha256,
         "granularity": opened.blocks.granularity,
+        "max_live": opened.blocks.max_live,
         "machine": opened.machine,
         "optimisation": opened.optimisation,
         "code": code_version("network", "profile", "runtime"),

@@ -21,6 +21,7 @@ def split_network(
     cuts: Sequence[int],
     folder: Path,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     shapes: Shapes | None = None,
     fixed: Fixed | None = None,
     states: States | None = None,
@@ -36,6 +37,7 @@ def split_network(
         cuts: the block after which each part but the last ends, counted from 0, ascending.
         folder: where the files go; it must not exist yet.
         granularity: rule by which the blocks are made.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
         fixed: a number for each input that is to be constant, by input name.
         states: for each output that is an input of the next frame, the input, by output name.
@@ -54,8 +56,10 @@ def split_network(
     """
     refuse_existing(folder)
     network = load_network(net, shapes=shapes, fixed=fixed, states=states)
-    blocks = cut_into_blocks(network, granularity)
-    segments = segments_between(cuts, blocks=len(blocks.blocks), network=network.name)
+    blocks = cut_into_blocks(network, granularity, max_live=max_live)
+    segments = segments_between(
+        cuts, blocks=len(blocks.blocks), network=network.name, formed=blocks.form_segment
+    )
     with new_folder(folder) as partial:
         pieces: list[Piece] = []
         for number, segment in enumerate(segments):
