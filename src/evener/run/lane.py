@@ -12,7 +12,7 @@ from typing import Protocol
 from evener.artifacts.plan import Lane
 from evener.comm.channel import Message, Slot
 from evener.errors import ChannelClosedError, ChannelError, InputError, StageFailedError
-from evener.run.record import LaneProgress, LaneRecord
+from evener.run.record import RECENT, LaneProgress, LaneRecord
 from evener.run.wiring import Circuit, Wiring
 from evener.runtime import pinning
 from evener.runtime.session import Optimisation, Runtime, Session
@@ -138,7 +138,8 @@ class LaneThread:
             lane=self.lane,
             frame_id=frame_id,
             since_s=since_s,
-            times_s=self._times_s,
+            frames=len(self._times_s),
+            recent_s=self._times_s[-RECENT:],
         )
 
     def join(self, patience_s: float) -> bool:
