@@ -13,8 +13,15 @@ from evener.errors import InputError, InvalidFileError
 RAW: dict[str, Any] = {
     "name": "desk",
     "source": "measured here",
+    "idle_mw": 2000.0,
     "processors": {
-        "big": {"kind": "cpu", "cores": [4, 5], "runtime": "armcl", "precision": "f32"},
+        "big": {
+            "kind": "cpu",
+            "cores": [4, 5],
+            "runtime": "armcl",
+            "precision": "f32",
+            "clocks_mhz": [408, 816],
+        },
         "gpu": {"kind": "gpu", "runtime": "armcl", "precision": "f16"},
     },
     "transfers_ms": {"big": {"gpu": 2.0}},
@@ -23,6 +30,15 @@ RAW: dict[str, Any] = {
             "big": {"input_ms": 1.0, "input_mw": 4000.0, "part_ms": [2.0, 3.0]},
             "gpu": {"part_ms": [5.0, 6.0], "part_mw": [3000.0, nan]},
         }
+    },
+    "parts": {"net": {"blocks": [1, 2], "macs": [1000, 500]}},
+    "cost_model": {
+        "features": ["dense_gmac", "layers"],
+        "part_error": [0.1, 0.3],
+        "network_error": [0.05, 0.2],
+        "rates": {
+            "big": {"input_ms": 2.0, "input_mw": 4000.0, "block_mw": 5000.0, "ms": [100.0, 0.5]}
+        },
     },
 }
 
@@ -40,22 +56,65 @@ def changed(path: str, value: Any) -> dict[str, Any]:  # noqa: ANN401 - anything
 def test_figures_are_in_si_units_and_the_first_part_pays_for_the_input() -> None:
     board = parse_board(changed("networks.net.big.part_mw", [5000.0, 6000.0]))
 
-    assert board.parts("net") == (
-        {
-            "big": Cost(time_s=0.003, energy_j=0.014),
-            "gpu": Cost(time_s=0.005, energy_j=0.015),
-        },
-        {"big": Cost(time_s=0.003, energy_j=0.018), "gpu": Cost(time_s=0.006, energy_j=None)},
-    )
+    big, gpu = board.timed("net").timings
+    assert (big.processor, big.clock_hz) == ("big", 816e6)
+    assert big.costs == (Cost(time_s=0.003, energy_j=0.008), Cost(time_s=0.003, energy_j=0.012))
+    assert (gpu.processor, gpu.clock_hz) == ("gpu", None)
+    assert gpu.costs == (Cost(time_s=0.005, energy_j=0.005), Cost(time_s=0.006, energy_j=None))
     assert [(one.sender, one.receiver, one.fixed_s) for one in board.transfers] == [
         ("big", "gpu", 0.002)
     ]
 
 
+def test_energy_is_what_the_board_draws_beyond_idle_and_never_below_nothing() -> None:
+    board = parse_board(changed("networks.net.gpu.part_mw", [1500.0, 2500.0]))
+
+    assert board.idle_w == 2.0
+    assert [cost.energy_j for cost in board.timed("net").highest("gpu")] == [0.0, 0.003]
+
+
 def test_an_input_of_unknown_power_leaves_the_energy_unknown() -> None:
     raw = changed("networks.net.gpu.input_ms", 1.0)
 
-    assert parse_board(raw).parts("net")[0]["gpu"] == Cost(time_s=0.006, energy_j=None)
+    assert parse_board(raw).timed("net").highest("gpu")[0] == Cost(time_s=0.006, energy_j=None)
+
+
+def test_a_processor_has_times_at_each_of_its_clocks_the_highest_first() -> None:
+    slower = {"part_ms": [4.0, 6.0], "input_ms": 2.0}
+    board = parse_board(changed("networks.net.big.levels", {"408": slower}))
+
+    assert board.processors[0].clocks_hz == (408e6, 816e6)
+    assert board.processors[0].max_hz == 816e6
+    assert [
+        (one.clock_hz, [cost.time_s for cost in one.costs])
+        for one in board.timed("net").timings
+        if one.processor == "big"
+    ] == [(816e6, [0.003, 0.003]), (408e6, [0.006, 0.006])]
+
+
+def test_a_processor_may_have_a_limit_of_memory() -> None:
+    big, gpu = parse_board(changed("processors.big.memory", "1.5 GB")).processors
+
+    assert (big.memory_bytes, gpu.memory_bytes) == (1_500_000_000, None)
+
+
+def test_a_cost_model_is_in_si_units() -> None:
+    model = parse_board(RAW).cost_model
+
+    assert model is not None
+    assert (model.part_error, model.part_error_p90) == (0.1, 0.3)
+    assert (model.network_error, model.network_error_p90) == (0.05, 0.2)
+    (rates,) = model.rates
+    assert (rates.processor, rates.clock_hz) == ("big", 816e6)
+    assert rates.seconds == {"dense_gmac": 0.1, "layers": 0.0005}
+    assert rates.input == Cost(time_s=0.002, energy_j=0.004)
+    assert rates.power_w == 3.0
+
+
+def test_a_network_in_the_table_says_what_its_parts_are_made_of() -> None:
+    timed = parse_board(RAW).timed("net")
+
+    assert (timed.parts, timed.blocks, timed.macs) == (2, (1, 2), (1000, 500))
 
 
 def test_processors_are_whole_clusters_and_devices() -> None:
@@ -106,6 +165,55 @@ def test_processors_are_whole_clusters_and_devices() -> None:
         ),
         ("processors.big.runtime", "", r"processors.big.runtime is empty"),
         ("name", "", r"name is empty"),
+        ("idle_mw", -1.0, r"the board has a power of -1.0 mW"),
+        ("idle_mw", None, r"networks.net.big has powers, and the board has no idle_mw: say what"),
+        ("processors.big.clocks_mhz", [816, 408], r"clocks_mhz = \[816.0, 408.0\]: give clocks"),
+        ("processors.big.clocks_mhz", [0], r"processors.big.clocks_mhz = \[0.0\]: give clocks"),
+        ("processors.big.memory", "2 GHz", r"'2 GHz' has the unit 'GHz', and is no size"),
+        ("processors.big.memory", "0 GB", r"processors.big.memory is '0 GB': give at least a byte"),
+        (
+            "networks.net.big.levels",
+            {"600": {"part_ms": [1.0, 1.0]}},
+            r"networks.net.big.levels names the clock '600'; .* has 408 below the highest",
+        ),
+        (
+            "networks.net.gpu.levels",
+            {"600": {"part_ms": [1.0, 1.0]}},
+            r"networks.net.gpu.levels names the clock '600'; .* has none below the highest",
+        ),
+        (
+            "networks.net.big.levels",
+            {"408": {"part_ms": [1.0]}},
+            r"levels.408 has 1 parts and 0 levels: it needs 2 parts, as at the highest clock",
+        ),
+        (
+            "networks.net.big.levels",
+            {"408": {"part_ms": [1.0, 0.0]}},
+            r"networks.net.big.levels.408 has a time of 0.0 ms",
+        ),
+        ("parts.other", {"blocks": [1], "macs": [1]}, r"parts.other is of no network .* has net"),
+        ("parts.net.blocks", [1], r"parts.net.blocks = \[1\]: net has 2 parts; give one number"),
+        ("parts.net.blocks", [0, 3], r"parts.net.blocks = \[0, 3\]: .* at least one block"),
+        ("parts.net.macs", [-1, 3], r"parts.net.macs = \[-1, 3\]: .* no fewer than 0"),
+        (
+            "cost_model.features",
+            ["dense_gmac", "flops"],
+            r"cost_model.features = \['dense_gmac', 'flops'\]: name at least one, .* layers",
+        ),
+        (
+            "cost_model.part_error",
+            [-0.1, 0.3],
+            r"cost_model has the errors \[-0.1, 0.3, 0.05, 0.2\]",
+        ),
+        ("cost_model.rates.npu", {"ms": [1.0, 1.0]}, r"cost_model.rates names the processor 'npu'"),
+        ("cost_model.rates.big.ms", [1.0], r"has 1 rates for 2 features: give one for each"),
+        ("cost_model.rates.big.ms", [1.0, -1.0], r"has the times \[2.0, 1.0, -1.0\] ms"),
+        ("cost_model.rates.big.block_mw", 0.0, r"cost_model.rates.big has a power of 0.0 mW"),
+        (
+            "cost_model.rates.big.levels",
+            {"7": {"ms": [1.0, 1.0]}},
+            r"cost_model.rates.big.levels names the clock '7'",
+        ),
     ],
 )
 def test_a_wrong_key_or_value_is_named(path: str, value: object, message: str) -> None:
@@ -115,7 +223,7 @@ def test_a_wrong_key_or_value_is_named(path: str, value: object, message: str) -
 
 def test_a_network_that_the_board_has_no_times_of_is_refused_with_those_it_knows() -> None:
     with pytest.raises(InputError, match=r"the board desk has no times of 'vgg19'; it knows net$"):
-        parse_board(RAW).parts("vgg19")
+        parse_board(RAW).timed("vgg19")
 
 
 def test_an_unknown_name_lists_the_boards_there_are() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from evener import workflow
@@ -315,6 +316,14 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
         "split_network": SPLIT,
         "run_network": workflow.RunResult(
             trace=TRACE, plan=PLAN, tolerance=1e-6, unsplit_rate_hz=100.0
+        ),
+        "run_on_board": workflow.RunResult(
+            trace=msgspec.structs.replace(TRACE, simulated=True, overruns=1),
+            plan=PLAN,
+            tolerance=1e-6,
+            unsplit_rate_hz=100.0,
+            board="khadas-vim3",
+            slowdown=2.0,
         ),
         "bench_networks": COMPARISON,
         "build_project": SimpleNamespace(

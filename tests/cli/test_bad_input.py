@@ -272,7 +272,14 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
     [
         (("alexnet", "--board", "vim4"), "no board 'vim4'; there are khadas-vim3, rk3399pro"),
         (("alexnet", "--board", "none.toml"), "cannot read none.toml"),
-        (("vgg19", "--board", "rk3399pro"), "the board rk3399pro has no times of 'vgg19'"),
+        (
+            ("vgg20", "--board", "rk3399pro"),
+            "no built-in network of that name. Its table has alexnet, googlenet, mobilenet, resn",
+        ),
+        (
+            ("mobilenet", "--board", "rk3399pro", "--shape", "x=1,3,9,9"),
+            "was measured with shapes of its own of mobilenet: leave --shape out",
+        ),
         (("alexnet", "--board", "khadas-vim3", "--transfers"), "has no times of transfers"),
         (("alexnet", "--transfers"), "give --board with --transfers"),
         (("alexnet", "--board", "rk3399pro", "--profile", "p.json"), "give --board, or "),
@@ -297,3 +304,22 @@ def test_a_plan_for_a_board_cannot_be_run(evener: Evener, unchanged: Callable[[]
 
     assert code == 2
     assert "a plan made with --board predicts what the board would reach" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--transfers",), "--transfers, --no-compute and --slowdown need a --board"),
+        (("--no-compute",), "--transfers, --no-compute and --slowdown need a --board"),
+        (("--slowdown", "2"), "--transfers, --no-compute and --slowdown need a --board"),
+        (("--board", "khadas-vim3", "--profile", "p.json"), "give --board or --profile"),
+        (("--board", "khadas-vim3", "--slowdown", "0.5"), "0.5 is not in the range x>=1"),
+        (("--board", "khadas"), "no board 'khadas'; there are khadas-vim3"),
+        (("--board", "khadas-vim3", "--transfers"), "has no times of transfers"),
+        (("--board", "khadas-vim3", "--no-compute", "--out", "a.npz"), "leave --out out"),
+    ],
+)
+def test_options_of_simulated_processors_that_contradict_are_refused(
+    evener: Evener, options: tuple[str, ...], message: str
+) -> None:
+    refused(evener, "run", "alexnet", "--frames", "2", *options, message=message)

@@ -65,6 +65,10 @@ OPTIONS = {
         "--out",
         "--optimisation",
         "--credits",
+        "--board",
+        "--transfers",
+        "--no-compute",
+        "--slowdown",
         "--processors",
         "--runtimes",
         "--shape",
@@ -302,6 +306,55 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1,)},
     }
+
+
+def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
+    evener(
+        *("run", "resnet50", "--frames", "40", "--board", "khadas-vim3", "--transfers"),
+        *("--no-compute", "--slowdown", "2.5", "--stages", "3", "--processors", "B,G"),
+    )
+
+    call = workflow_calls["run_on_board"]
+    del call["progress"]
+    assert call == {
+        "given": ("resnet50",),
+        "frames": 40,
+        "board": "khadas-vim3",
+        "transfers": True,
+        "compute": False,
+        "slowdown": 2.5,
+        "plan": None,
+        "stages": 3,
+        "out": None,
+        "optimisation": "all",
+        "credits": None,
+        "processors": ("B", "G"),
+        "runtimes": None,
+        "shapes": {},
+    }
+    assert "run_network" not in workflow_calls
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_run_on_a_board_says_that_its_processors_are_simulated(evener: Evener) -> None:
+    asked = ("run", "resnet50", "--frames", "40", "--board", "khadas-vim3")
+
+    out = " ".join(evener(*asked)[1].split())
+    printed = json.loads(evener(*asked, "--json")[1])
+
+    assert "simulated processors of khadas-vim3, 2 times slowed down" in out
+    assert "1 computation took longer here than there" in out
+    assert "times the best single processor (100 /s predicted)" in out
+    whence = {name: printed[name] for name in ("simulated", "overruns", "board", "slowdown")}
+    assert whence == {"simulated": True, "overruns": 1, "board": "khadas-vim3", "slowdown": 2.0}
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_run_here_is_not_called_simulated(evener: Evener) -> None:
+    printed = json.loads(evener("run", "tiny", "--frames", "4", "--json")[1])
+
+    assert (printed["simulated"], printed["board"]) == (False, None)
+    assert "simulated processors" not in evener("run", "tiny", "--frames", "4")[1]
 
 
 def test_a_count_of_frames_is_a_number(evener: Evener, workflow_calls: Calls) -> None:

@@ -26,6 +26,7 @@ def test_a_network_in_two_stages_answers_as_the_whole_to_the_bit(net: str) -> No
     assert result.trace.frames == 100 > POOL
     assert (result.trace.equal, result.trace.max_error, result.tolerance) == (True, 0.0, 0.0)
     assert result.holds
+    assert result.unsplit_rate_hz is not None
     assert result.unsplit_rate_hz > 0
 
 

@@ -1,24 +1,34 @@
 """A board known from a file: its processors, and how long they take for parts of some networks.
 
-The package brings some boards (`evener/boards/*.toml`); `docs/boards.md` says how to write another.
+The package brings some boards (`evener/boards/*.toml`); `docs/boards.md` says how to write another,
+and `board_file.py` what may stand in it.
 """
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
-from math import isfinite, isnan, nan
+from math import isnan, nan
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from evener.artifacts.board_file import (
+    BoardTable,
+    ModelTable,
+    PartsTable,
+    ProcessorTable,
+    RatesTable,
+    TimesTable,
+    read_table,
+)
 from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Transfer
 from evener.errors import InputError, InvalidFileError
+from evener.units import parse
 
 _SUFFIX: Final = ".toml"
-_SHORTEST_MS: Final = 1e-6  # a nanosecond: what lies beyond these two is a slip of the pen
-_LONGEST_MS: Final = 3.6e6  # an hour
+_Levelled = TypeVar("_Levelled", TimesTable, RatesTable)
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,11 +36,86 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Attributes:
         time_s: seconds per frame; loading the frame included for the first part.
-        energy_j: joules that the whole board draws meanwhile; None where no power is known.
+        energy_j: joules that the board draws meanwhile beyond what it draws idle, 0 if it was
+            read to draw less; None where no power is known.
     """
 
     time_s: float
     energy_j: float | None
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a network costs on one processor at one clock.
+
+    Attributes:
+        processor: name of the processor.
+        clock_hz: its clock; None where the board's file does not say.
+        costs: of each part, in order.
+    """
+
+    processor: str
+    clock_hz: float | None
+    costs: tuple[Cost, ...]
+
+
+class TimedNetwork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A network in a board's table.
+
+    Attributes:
+        timings: by processor in the order of the board's, and by clock, highest first.
+        blocks: how many blocks, by the rule "paper", each part takes; empty if nobody says.
+        macs: multiply-accumulates of each part of the network that was timed; empty as above.
+    """
+
+    timings: tuple[Timing, ...]
+    blocks: tuple[int, ...] = ()
+    macs: tuple[int, ...] = ()
+
+    @property
+    def parts(self) -> int:
+        """How many parts the network has."""
+        return len(self.timings[0].costs)
+
+    def highest(self, processor: str) -> tuple[Cost, ...]:
+        """Return what each part costs on a processor at its highest clock."""
+        return next(one.costs for one in self.timings if one.processor == processor)
+
+
+class Rates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a cost model knows of one processor at one clock.
+
+    Attributes:
+        processor: name of the processor.
+        clock_hz: its clock; None where the board's file does not say.
+        input: what loading a frame costs.
+        seconds: per unit of each feature, by its name.
+        power_w: what the board draws beyond idle while it computes; None if not known.
+    """
+
+    processor: str
+    clock_hz: float | None
+    input: Cost
+    seconds: dict[str, float]
+    power_w: float | None
+
+
+class CostModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How to estimate times of a network that was not timed.
+
+    Attributes:
+        rates: by processor and clock, highest first.
+        part_error: median of |predicted / measured - 1| over the parts of networks that the model
+            was not fitted to.
+        part_error_p90: 90th percentile of the same.
+        network_error: median over whole networks.
+        network_error_p90: 90th percentile of the same.
+    """
+
+    rates: tuple[Rates, ...]
+    part_error: float
+    part_error_p90: float
+    network_error: float
+    network_error_p90: float
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,23 +126,27 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         maker: who makes it.
         model: what its maker calls it.
         source: where the figures come from.
+        idle_w: what the board draws idle; None if not known.
         processors: each a whole cluster or device; a plan gives away no less.
         precisions: element type that each processor computed in, by its name.
-        networks: by name, for each part in order what it costs, by name of the processor.
+        networks: what was timed, by name.
         transfers: what moving a frame between two processors costs the one that sends.
+        cost_model: for networks that were not timed; None if the file has none.
     """
 
     name: str
     maker: str
     model: str
     source: str
+    idle_w: float | None
     processors: tuple[Processor, ...]
     precisions: dict[str, str]
-    networks: dict[str, tuple[dict[str, Cost], ...]]
+    networks: dict[str, TimedNetwork]
     transfers: tuple[Transfer, ...] = ()
+    cost_model: CostModel | None = None
 
-    def parts(self, network: str) -> tuple[dict[str, Cost], ...]:
-        """Return what each part of a network costs.
+    def timed(self, network: str) -> TimedNetwork:
+        """Return the table of a network.
 
         Raises:
             InputError: the board was not measured with it.
@@ -68,44 +157,6 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                 f"{', '.join(sorted(self.networks))}"
             )
         return self.networks[network]
-
-
-class _ProcessorTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    kind: Literal["cpu", "gpu", "npu"]
-    model: str = ""
-    cores: tuple[int, ...] = ()
-    runtime: str
-    precision: str
-
-
-class _TimesTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    input_ms: float = 0.0
-    input_mw: float = nan
-    part_ms: tuple[float, ...]
-    part_mw: tuple[float, ...] = ()
-
-    def costs(self) -> list[Cost]:
-        """Return what each part costs, in SI units."""
-        powers_mw = self.part_mw or (nan,) * len(self.part_ms)
-        energies_uj = [time * power for time, power in zip(self.part_ms, powers_mw, strict=True)]
-        times_ms = list(self.part_ms)
-        if self.input_ms:
-            times_ms[0] += self.input_ms
-            energies_uj[0] += self.input_ms * self.input_mw
-        return [
-            Cost(time_s=time / 1e3, energy_j=None if isnan(energy) else energy / 1e6)
-            for time, energy in zip(times_ms, energies_uj, strict=True)
-        ]
-
-
-class _BoardTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    name: str
-    maker: str = ""
-    model: str = ""
-    source: str
-    processors: dict[str, _ProcessorTable]
-    transfers_ms: dict[str, dict[str, float]] = {}
-    networks: dict[str, dict[str, _TimesTable]]
 
 
 def known_boards() -> tuple[str, ...]:
@@ -161,115 +212,129 @@ def _read(path: Path) -> Board:
 
 
 def parse_board(raw: dict[str, Any]) -> Board:
-    """Check a decoded board file.
+    """Check a decoded board file, and put its figures into SI units.
 
     Raises:
         InputError: an unknown or missing key, a wrong type or value.
     """
-    try:
-        table = msgspec.convert(raw, _BoardTable)
-    except msgspec.ValidationError as error:
-        raise InputError(str(error)) from error
-    _check(table)
+    table = read_table(raw)
     return Board(
         name=table.name,
         maker=table.maker,
         model=table.model,
         source=table.source,
-        processors=tuple(
-            Processor(
-                name=name,
-                kind=one.kind,
-                model=one.model,
-                cores=one.cores,
-                core_sets=(len(one.cores) or 1,),
-                runtimes=(one.runtime,),
-            )
-            for name, one in table.processors.items()
-        ),
+        idle_w=None if table.idle_mw is None else table.idle_mw / 1e3,
+        processors=tuple(_processor(name, one) for name, one in table.processors.items()),
         precisions={name: one.precision for name, one in table.processors.items()},
-        networks={name: _parts(times) for name, times in table.networks.items()},
+        networks={
+            name: _timed(times, table.parts.get(name), table)
+            for name, times in table.networks.items()
+        },
         transfers=tuple(
             Transfer(sender=sender, receiver=receiver, fixed_s=time_ms / 1e3)
             for sender, takers in table.transfers_ms.items()
             for receiver, time_ms in takers.items()
         ),
+        cost_model=None if table.cost_model is None else _model(table.cost_model, table),
     )
 
 
-def _parts(times: dict[str, _TimesTable]) -> tuple[dict[str, Cost], ...]:
-    costs = {processor: one.costs() for processor, one in times.items()}
-    return tuple(dict(zip(costs, part, strict=True)) for part in zip(*costs.values(), strict=True))
+def _processor(name: str, one: ProcessorTable) -> Processor:
+    clocks_hz = tuple(clock * 1e6 for clock in one.clocks_mhz)
+    return Processor(
+        name=name,
+        kind=one.kind,
+        model=one.model,
+        cores=one.cores,
+        core_sets=(len(one.cores) or 1,),
+        runtimes=(one.runtime,),
+        max_hz=clocks_hz[-1] if clocks_hz else None,
+        clocks_hz=clocks_hz,
+        memory_bytes=None if one.memory is None else _memory_bytes(name, one.memory),
+    )
 
 
-def _check(table: _BoardTable) -> None:
-    _check_processors(table)
-    for network, times in table.networks.items():
-        where = f"networks.{network}"
-        _check_names(where, times, table)
-        counts = {processor: len(one.part_ms) for processor, one in times.items()}
-        if len(set(counts.values())) != 1 or 0 in counts.values():
-            listed = ", ".join(f"{count} on {processor}" for processor, count in counts.items())
-            raise InputError(
-                f"{where} has parts: {listed or 'none'}; it needs at least one part, and as many "
-                "on every processor"
+def _memory_bytes(name: str, text: str) -> int:
+    found = int(parse(text, "size"))
+    if found < 1:
+        raise InputError(
+            f"processors.{name}.memory is '{text}': give at least a byte, or leave it out where "
+            "nothing limits it"
+        )
+    return found
+
+
+def _timed(
+    times: Mapping[str, TimesTable], parts: PartsTable | None, table: BoardTable
+) -> TimedNetwork:
+    return TimedNetwork(
+        timings=tuple(
+            Timing(processor=name, clock_hz=clock_hz, costs=_costs(one, table.idle_mw))
+            for name, clock_hz, one in _by_clock(times, table)
+        ),
+        blocks=() if parts is None else parts.blocks,
+        macs=() if parts is None else parts.macs,
+    )
+
+
+def _by_clock(
+    found: Mapping[str, _Levelled], table: BoardTable
+) -> Iterator[tuple[str, float | None, _Levelled]]:
+    """List what is known of each processor, at its highest clock and then at lower ones."""
+    for name, processor in table.processors.items():
+        if name not in found:
+            continue
+        clocks = processor.clocks_mhz
+        yield name, clocks[-1] * 1e6 if clocks else None, found[name]
+        for clock in reversed(clocks[:-1]):
+            if (level := found[name].levels.get(f"{clock:g}")) is not None:
+                yield name, clock * 1e6, level
+
+
+def _costs(times: TimesTable, idle_mw: float | None) -> tuple[Cost, ...]:
+    powers_mw = times.part_mw or (nan,) * len(times.part_ms)
+    costs = [
+        _cost(time, power, idle_mw) for time, power in zip(times.part_ms, powers_mw, strict=True)
+    ]
+    if times.input_ms:
+        costs[0] = add(_cost(times.input_ms, times.input_mw, idle_mw), costs[0])
+    return tuple(costs)
+
+
+def _cost(time_ms: float, power_mw: float, idle_mw: float | None) -> Cost:
+    power_w = _beyond_idle_w(power_mw, idle_mw)
+    return Cost(time_s=time_ms / 1e3, energy_j=None if power_w is None else power_w * time_ms / 1e3)
+
+
+def _beyond_idle_w(power_mw: float, idle_mw: float | None) -> float | None:
+    return None if isnan(power_mw) or idle_mw is None else max(0.0, power_mw - idle_mw) / 1e3
+
+
+def add(left: Cost, right: Cost) -> Cost:
+    """Return what two parts cost one after the other."""
+    time_s = left.time_s + right.time_s
+    if left.energy_j is None or right.energy_j is None:
+        return Cost(time_s=time_s, energy_j=None)
+    return Cost(time_s=time_s, energy_j=left.energy_j + right.energy_j)
+
+
+def _model(model: ModelTable, table: BoardTable) -> CostModel:
+    return CostModel(
+        rates=tuple(
+            Rates(
+                processor=name,
+                clock_hz=clock_hz,
+                input=_cost(one.input_ms, one.input_mw, table.idle_mw),
+                seconds={
+                    feature: time_ms / 1e3
+                    for feature, time_ms in zip(model.features, one.ms, strict=True)
+                },
+                power_w=_beyond_idle_w(one.block_mw, table.idle_mw),
             )
-        for processor, one in times.items():
-            _check_times(f"{where}.{processor}", one)
-    for sender, takers in table.transfers_ms.items():
-        _check_names("transfers_ms", (sender, *takers), table)
-        for receiver, time_ms in takers.items():
-            if receiver == sender or not 0 <= time_ms <= _LONGEST_MS:
-                raise InputError(
-                    f"transfers_ms.{sender}.{receiver} = {time_ms}: give a time from 0 to an hour, "
-                    "to another processor"
-                )
-
-
-def _check_processors(table: _BoardTable) -> None:
-    if not table.name:
-        raise InputError("name is empty: give the board's, such as 'my-board'")
-    owner: dict[int, str] = {}
-    for name, one in table.processors.items():
-        where = f"processors.{name}"
-        if (one.kind == "cpu") != bool(one.cores):
-            raise InputError(
-                f"{where} is a {one.kind} with the cores {list(one.cores)}: a cpu has the numbers "
-                "of its cores, a device has none"
-            )
-        if not one.runtime:
-            raise InputError(f"{where}.runtime is empty: name what the parts were timed with")
-        for core in one.cores:
-            if core < 0 or core in owner:
-                taken = f", which {owner[core]} has already" if core in owner else ""
-                raise InputError(
-                    f"{where} has the core {core}{taken}: give each core, from 0, to one processor"
-                )
-            owner[core] = name
-
-
-def _check_names(where: str, names: Iterable[str], table: _BoardTable) -> None:
-    unknown = [name for name in names if name not in table.processors]
-    if unknown:
-        raise InputError(
-            f"{where} names the processor '{unknown[0]}'; [processors] has "
-            f"{', '.join(table.processors) or 'none'}"
-        )
-
-
-def _check_times(where: str, times: _TimesTable) -> None:
-    if times.part_mw and len(times.part_mw) != len(times.part_ms):
-        raise InputError(
-            f"{where} has {len(times.part_ms)} times and {len(times.part_mw)} powers; give one "
-            "power a part, nan where none is known, or leave part_mw out"
-        )
-    wrong = [time for time in times.part_ms if not _SHORTEST_MS <= time <= _LONGEST_MS]
-    if wrong or not 0 <= times.input_ms <= _LONGEST_MS:
-        given = wrong[0] if wrong else times.input_ms
-        raise InputError(
-            f"{where} has a time of {given} ms: give one from a nanosecond to an hour, of input 0 "
-            "or more"
-        )
-    for power in (times.input_mw, *times.part_mw):
-        if not isnan(power) and not (isfinite(power) and power > 0):
-            raise InputError(f"{where} has a power of {power} mW: give one above 0, or nan")
+            for name, clock_hz, one in _by_clock(model.rates, table)
+        ),
+        part_error=model.part_error[0],
+        part_error_p90=model.part_error[1],
+        network_error=model.network_error[0],
+        network_error_p90=model.network_error[1],
+    )

@@ -162,6 +162,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         configurations: how many plans the named space holds.
         space: the space that was searched.
         max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
+        estimate: what the times behind it are where none was measured of this very network; see
+            the profile's.
+        estimate_error: median relative error of a block's time so estimated, where it is known.
         elapsed_s: how long planning took, in seconds.
         measured: what it reached on the machine itself; None where it was only predicted.
         simulated: what it came to in simulated time; None where that was not asked for.
@@ -187,6 +190,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     configurations: int
     space: Literal["paper", "full"] = "full"
     max_live: int | None = None
+    estimate: str | None = None
+    estimate_error: float | None = None
     elapsed_s: float = 0.0
     measured: Measured | None = None
     simulated: Simulated | None = None

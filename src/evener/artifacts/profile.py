@@ -25,6 +25,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         weights_bytes: bytes of its constants.
         inputs: tensors that cross the cut before it; the network's inputs for the first block.
         outputs: tensors that cross the cut after it; the network's outputs for the last block.
+        states: how many states it keeps from frame to frame: a single lane must run one that does.
+            Adds up over a segment.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     weights_bytes: int
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    states: int = 0
 
 
 class SegmentTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -114,6 +117,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         hand_off: cost of passing a frame on.
         optimisation: graph optimisation level of the runtime that was timed.
         max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
+        estimate: what the times are where none was measured of this very network, such as "cost
+            model of khadas-vim3"; None where they are measurements and sums of such.
+        estimate_error: median relative error of a block's time so estimated, where it is known.
     """
 
     kind: ClassVar[str] = "profile"
@@ -128,3 +134,5 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     hand_off: HandOff
     optimisation: Literal["extended", "all"] = "all"
     max_live: int | None = None
+    estimate: str | None = None
+    estimate_error: float | None = None

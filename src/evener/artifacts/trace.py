@@ -72,6 +72,9 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         quality: metrics of the answers against labels; None where there were no labels.
         switches: changes of plan, of a supervised run; their pauses count in the rate.
         replayed: frames that were run again on another plan before they were answered.
+        simulated: whether the processors were simulated: not here, only their times were kept to.
+        overruns: of simulated processors, how many computations took longer here than they would
+            there; the rate is too low and the latency too high by as much.
     """
 
     kind: ClassVar[str] = "trace"
@@ -90,6 +93,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     quality: dict[str, float] | None = None
     switches: tuple[Switch, ...] = ()
     replayed: int = 0
+    simulated: bool = False
+    overruns: int = 0
 
 
 def streaming_rate_hz(

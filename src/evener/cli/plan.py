@@ -85,8 +85,8 @@ _OF_HAND: Final = frozenset(
 @click.option(
     "--board",
     metavar="FILE|NAME",
-    help="Predict for a board at the highest clock: khadas-vim3, rk3399pro or a file of yours. NET "
-    "is then the name of a network in its table.",
+    help="Predict for a board: khadas-vim3, rk3399pro or a file of yours. NET may then also be the "
+    "name of a network in its table; any other is estimated.",
 )
 @click.option(
     "--transfers",
@@ -119,7 +119,7 @@ def command(
 
     NET is cut into stages, and each gets cores of its own, so that none waits for another.
     NET is an ONNX file or the name of a built-in network. A network that was never profiled on
-    this machine is measured first. With --board nothing is measured, and NET needs no file.
+    this machine is measured first. With --board nothing is measured.
     """
     from evener.artifacts import files
 
@@ -151,12 +151,11 @@ def _profile(net: str, *, board: str | None, profile: Path | None, **choices: An
     """Return the times that a plan was made from."""
     from evener import workflow
     from evener.artifacts import files
-    from evener.artifacts.board import load_board
     from evener.artifacts.profile import Profile
-    from evener.plan.board import board_profile
 
     if board is not None:
-        return board_profile(load_board(board), net, transfers=choices["transfers"])
+        asked_of_board = {"transfers": choices["transfers"], "shapes": choices["shapes"]}
+        return workflow.open_on_board(net, board, **asked_of_board).profile
     if profile is not None:
         return files.load(profile, Profile).value
     asked = ("granularity", "processors", "runtimes", "shapes")

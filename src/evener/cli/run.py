@@ -1,5 +1,6 @@
 """`evener run NET`: answer frames with a plan."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -7,7 +8,7 @@ import msgspec
 
 from evener.cli import options, output, targets
 from evener.cli.verb import Verb
-from evener.units import show
+from evener.units import count, show
 
 if TYPE_CHECKING:
     from evener.workflow import RunResult
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         "evener run squeezenet --frames 100",
         "evener run resnet50 --frames 60 --stages 2 --json",
         "evener run model.onnx --plan model.plan.json --frames photos.npz --out answers.npz",
+        "evener run resnet50 --frames 40 --board khadas-vim3",
     ),
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )
@@ -52,6 +54,29 @@ if TYPE_CHECKING:
     metavar="N",
     help="How many frames may be in flight.  [default: as planned]",
 )
+@click.option(
+    "--board",
+    metavar="FILE|NAME",
+    help="Simulate the processors of a board, such as khadas-vim3: the answers are computed here, "
+    "and each stage takes as long as it would there.",
+)
+@click.option(
+    "--transfers",
+    is_flag=True,
+    help="On the board, let a stage pay for moving its frames to the next one's processor.",
+)
+@click.option(
+    "--no-compute",
+    "no_compute",
+    is_flag=True,
+    help="On the board, compute no answers and only take the time, where this machine is too slow.",
+)
+@click.option(
+    "--slowdown",
+    type=click.FloatRange(min=1),
+    metavar="X",
+    help="On the board, let everything take X times as long, so that this machine can keep up.",
+)
 @options.processors_option
 @options.runtimes_option(options.EQUAL_RUNTIMES)
 @options.shape_option
@@ -68,16 +93,15 @@ def command(
     NET is an ONNX file or the name of a built-in network. The answers are compared with the
     unsplit network's; if they differ by more than rounding explains, the exit code is 1.
     """
-    from evener import workflow
-
-    inputs = (choices[name] for name in ("plan", "profile", "frames"))
+    inputs = (choices[name] for name in ("plan", "profile", "frames", "board"))
     targets.spare(choices["out"], net, *inputs)
     with output.progress() as report:
-        result = workflow.run_network(net, shapes=dict(shapes), progress=report, **choices)
+        result = _run(net, shapes=dict(shapes), progress=report, **choices)
     if choices["out"] is not None:
         output.note(f"wrote {choices['out']}")
     if as_json:
-        output.print_json(msgspec.to_builtins(result.trace))
+        whence = {"board": result.board, "slowdown": result.slowdown}
+        output.print_json(msgspec.to_builtins(result.trace) | whence)
     else:
         from evener.cli.tables import lay_out
 
@@ -85,10 +109,44 @@ def command(
     return 0 if result.holds else 1
 
 
+def _run(
+    net: str,
+    *,
+    board: str | None,
+    transfers: bool,
+    no_compute: bool,
+    slowdown: float | None,
+    profile: Path | None,
+    **choices: Any,  # noqa: ANN401 - as for the command
+) -> "RunResult":
+    from evener import workflow
+
+    if board is None:
+        if transfers or no_compute or slowdown is not None:
+            raise click.UsageError("--transfers, --no-compute and --slowdown need a --board")
+        return workflow.run_network(net, profile=profile, **choices)
+    if profile is not None:
+        raise click.UsageError("a board has times of its own: give --board or --profile")
+    return workflow.run_on_board(
+        net,
+        board=board,
+        transfers=transfers,
+        compute=not no_compute,
+        slowdown=slowdown or 1.0,
+        **choices,
+    )
+
+
 def _judged(result: "RunResult") -> list[str]:
-    gain = result.trace.rate_hz / result.unsplit_rate_hz
-    alone = show(result.unsplit_rate_hz, "rate")
-    lines = [f"that is {gain:.2f} times the unsplit network on one core ({alone}, just before)"]
+    lines = [_simulated(result)] if result.board is not None else []
+    if result.unsplit_rate_hz is not None:
+        gain = result.trace.rate_hz / result.unsplit_rate_hz
+        alone = show(result.unsplit_rate_hz, "rate")
+        lines.append(
+            f"that is {gain:.2f} times the unsplit network on one core ({alone}, just before)"
+            if result.board is None
+            else f"that is {gain:.2f} times the best single processor ({alone} predicted)"
+        )
     if result.not_finite:
         lines.append(
             f"NaN or infinity in the answers to {len(result.not_finite)} of the distinct frames, "
@@ -97,3 +155,12 @@ def _judged(result: "RunResult") -> list[str]:
     if not result.holds:
         lines.append(f"they differ by more than the {result.tolerance:g} that splitting may cause")
     return lines
+
+
+def _simulated(result: "RunResult") -> str:
+    slowed = f", {result.slowdown:g} times slowed down" if result.slowdown != 1 else ""
+    late = count(result.trace.overruns, "computation")
+    return (
+        f"simulated processors of {result.board}{slowed}: run on this machine by the board's "
+        f"times; {late} took longer here than there"
+    )

@@ -1,6 +1,6 @@
 """How each artifact looks to a person: a title, a table and a line of figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatch
 
 from rich import box
@@ -101,6 +101,7 @@ def _(profile: Profile) -> RenderableType:
         ),
         f"{count(timed, 'segment time')} measured, {len(profile.segments) - timed} interpolated; "
         f"a hand-off takes {show(profile.hand_off.fixed_s, 'time')}",
+        *_estimate(profile),
     )
 
 
@@ -129,6 +130,7 @@ def _(plan: Plan) -> RenderableType:
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
+        *_estimate(plan),
         _simulated(plan.simulated),
         _measured(plan.measured),
     )
@@ -342,6 +344,14 @@ def _bound(plan: Plan) -> str:
         return ""
     times = ", by estimated times" if plan.bound_estimated else ""
     return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
+
+
+def _estimate(one: Plan | Profile) -> Iterator[str]:
+    """Say what times are that nobody measured of this network."""
+    if one.estimate is not None and one.estimate_error is not None:
+        yield f"estimated: {one.estimate}, cross-validated error {one.estimate_error:.0%} a block"
+    elif one.estimate is not None:
+        yield f"estimated: {one.estimate}"
 
 
 def _simulated(found: Simulated | None) -> str:

@@ -20,7 +20,7 @@ _FACTORS: Final[dict[str, tuple[int, int]]] = {
     "MatMulInteger": (0, 1),
     "QLinearMatMul": (0, 3),
 }
-_CONVOLUTIONS: Final = frozenset({"Conv", "ConvInteger", "QLinearConv", "ConvTranspose"})
+CONVOLUTIONS: Final = frozenset({"Conv", "ConvInteger", "QLinearConv", "ConvTranspose"})
 
 
 def is_main(node: ir.Node) -> bool:
@@ -30,7 +30,7 @@ def is_main(node: ir.Node) -> bool:
     """
     if node.domain or node.op_type not in _FACTORS:
         return False
-    if node.op_type in _CONVOLUTIONS:
+    if node.op_type in CONVOLUTIONS:
         return True
     return any(_is_constant(node.inputs[position]) for position in _FACTORS[node.op_type])
 
@@ -47,7 +47,7 @@ def macs(node: ir.Node) -> int:
     out = _shape(node, node.outputs[0])
     if node.op_type == "ConvTranspose":
         return prod(first) * prod(second[1:])
-    if node.op_type in _CONVOLUTIONS:
+    if node.op_type in CONVOLUTIONS:
         return prod(out) * prod(second[1:])
     if node.op_type == "Gemm" and node.attributes.get_int("transA"):
         return prod(out) * first[0]

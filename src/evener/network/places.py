@@ -79,7 +79,8 @@ class Places:
 def is_legal(values: Sequence[ir.Value], *, max_live: int) -> bool:
     """Whether a network may be cut where these values cross.
 
-    Before a DequantizeLinear the same numbers take a quarter of the bytes: never cut after one.
+    Before a DequantizeLinear the same numbers take a quarter of the bytes: never cut after one. A
+    sum and the layer normalisation of it are computed as one, which rounds differently than apart.
 
     Args:
         values: all that cross.
@@ -88,9 +89,20 @@ def is_legal(values: Sequence[ir.Value], *, max_live: int) -> bool:
     if not 0 < len(values) <= max_live:
         return False
     makers = [value.producer() for value in values]
-    return all(as_tensor(value) is not None for value in values) and not any(
-        maker is not None and maker.op_type == "DequantizeLinear" for maker in makers
+    return (
+        all(as_tensor(value) is not None for value in values)
+        and not any(maker and maker.op_type == "DequantizeLinear" for maker in makers)
+        and not any(map(is_normalised_sum, values))
     )
+
+
+def is_normalised_sum(value: ir.Value) -> bool:
+    """Whether a value is a sum that a layer normalisation reads."""
+    maker = value.producer()
+    if maker is None or maker.op_type != "Add":
+        return False
+    readers = {node.op_type for node, _ in value.uses()}
+    return "LayerNormalization" in readers or {"ReduceMean", "Sub"} <= readers
 
 
 def find_places(

@@ -54,6 +54,8 @@ def make_record(
             paper_configurations(cut_points) if problem.paper else full_configurations(problem)
         ),
         space="paper" if problem.paper else "full",
+        estimate=profile.estimate,
+        estimate_error=profile.estimate_error,
     )
 
 
@@ -79,6 +81,7 @@ def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]
                     cores=taken,
                     parts=(part,),
                     time_s=problem.lane_s(*place, step.receiver),
+                    clock_hz=segment.clock_hz,
                 )
             )
     return Stage(

@@ -29,7 +29,7 @@ from evener.run.entry import Frame
 from evener.run.monitor import Limits, Monitor
 from evener.run.pipeline import Pipeline
 from evener.run.plans import Plans, Replan, Running, units_of
-from evener.run.record import Record, trace_of
+from evener.run.record import Record, trace_of_legs
 from evener.run.replay import Leg, ReplayBuffer
 from evener.run.sink import Emit
 from evener.run.watchdog import Watchdog
@@ -239,7 +239,15 @@ class SupervisedPipeline:
                     leg = self._switch(run, leg, change)
         if last is None and not run.record.emitted:
             raise InputError("there is no frame to run; give at least one")
-        return _trace(run, last, self._plans.home.credits)
+        if last is not None and not run.switches:
+            return last
+        return trace_of_legs(
+            run.record,
+            last,
+            switches=run.switches,
+            replayed=run.buffer.replayed,
+            credits=self._plans.home.credits,
+        )
 
     def _hand_over(self, run: _Run, running: Running) -> _Change | None:
         """Take up the plan that was opened beside the one that has drained, if there is one."""
@@ -276,8 +284,7 @@ class SupervisedPipeline:
         if not isinstance(failed, StageFailedError) or not failed.processor:
             raise error
         self._running = None
-        if failed is not hung:  # a lane that hangs is not waited for
-            _let_go(running.pipeline)
+        _let_go(running.pipeline)
         self._blame(run, failed)
         self._plans.lose(failed)
         emitted = run.buffer.emitted
@@ -381,29 +388,6 @@ class SupervisedPipeline:
 
 
 def _let_go(pipeline: Pipeline) -> None:
-    """Close a pipeline; a lane of it that hangs is left to itself, as the rest goes on."""
+    """Close a pipeline; a lane of it that does not end is left to itself, as the rest goes on."""
     with suppress(StageFailedError):
         pipeline.close()
-
-
-def _trace(run: _Run, last: Trace | None, credits: int) -> Trace:
-    """Summarise a run of one leg or several."""
-    if last is not None and not run.switches:
-        return last
-    emitted, granted = run.record.emitted, run.record.granted
-    whole = trace_of(run.record, [], credits=credits)
-    return msgspec.structs.replace(
-        whole,
-        wait_p50_s=0.0 if last is None else last.wait_p50_s,
-        stages=() if last is None else last.stages,
-        switches=tuple(
-            msgspec.structs.replace(
-                switch,
-                pause_s=emitted[switch.frame]
-                - (emitted[switch.frame - 1] if switch.frame else granted[0]),
-            )
-            for switch in run.switches
-            if switch.frame < len(emitted)
-        ),
-        replayed=run.buffer.replayed,
-    )

@@ -5,7 +5,7 @@ What is settled here, once, leaves only list lookups for each frame.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -13,6 +13,20 @@ import numpy as np
 from evener.artifacts.tensor import Tensor
 from evener.errors import InputError
 from evener.runtime.session import Array, Session, empty
+
+
+class Ports(Protocol):
+    """What a session reads and writes, whichever process it is in."""
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What it reads, in graph order."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """What it writes, in graph order."""
+        ...
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -47,7 +61,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def wire(
-    sessions: Sequence[Session], *, inputs: Sequence[Tensor], outputs: Sequence[str], stage: int
+    sessions: Sequence[Ports], *, inputs: Sequence[Tensor], outputs: Sequence[str], stage: int
 ) -> Wiring:
     """Join the sessions of a lane between what comes in and what must go out.
 

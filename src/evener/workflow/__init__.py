@@ -4,10 +4,13 @@ Read `build.py` first: it is the flow from a dataset to a report as one function
 """
 
 from evener.workflow.bench import bench_networks as bench_networks
+from evener.workflow.board import OnBoard as OnBoard
+from evener.workflow.board import open_on_board as open_on_board
 from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
 from evener.workflow.by_hand import plan_by_hand as plan_by_hand
 from evener.workflow.explain import explain_network as explain_network
+from evener.workflow.on_board import run_on_board as run_on_board
 from evener.workflow.opened import Opened as Opened
 from evener.workflow.opened import find_processors as find_processors
 from evener.workflow.opened import open_network as open_network

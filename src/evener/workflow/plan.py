@@ -8,7 +8,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from evener.artifacts.board import load_board
 from evener.artifacts.files import Kept
 from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Granularity, Profile, SegmentTime
@@ -16,13 +15,13 @@ from evener.errors import InfeasibleError, InputError
 from evener.network.blocks import cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
-from evener.plan.board import board_profile
 from evener.plan.bound import find_bound
 from evener.plan.count import paper_configurations
 from evener.plan.decide import candidates, make_plan
 from evener.plan.foresee import with_simulated
 from evener.plan.problem import PAPER_STAGES, make_problem
 from evener.profile.refine import estimated_segments
+from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
 from evener.workflow.opened import Opened, Progress, Shapes, open_network
@@ -83,8 +82,8 @@ def plan_network(
     returned with what it reached in `measured`.
 
     Args:
-        net: path of an ONNX file, or name of a built-in network; with a board the name of one of
-            the board's networks.
+        net: path of an ONNX file, or name of a built-in network; with a board also the name of a
+            network in the board's table.
         granularity: rule by which it is cut.
         method: "dp", or "exhaustive" to check it.
         objective: what the plan is to be best at.
@@ -116,12 +115,12 @@ def plan_network(
         stages=stages,
     )
     if board is not None:
-        if granularity != "paper" or profile is not None or runtimes is not None or shapes:
+        if granularity != "paper" or profile is not None or runtimes is not None:
             raise InputError(
-                "a board's table has times of its own, for parts, runtimes and shapes of its own: "
-                "give --board, or --granularity, --profile, --runtimes and --shape"
+                "a board's table has times of its own, for parts and runtimes of its own: give "
+                "--board, or --granularity, --profile and --runtimes"
             )
-        known = board_profile(load_board(board), net, transfers=transfers)
+        known = open_on_board(net, board, transfers=transfers, shapes=shapes).profile
         return with_simulated(decide(known, wish, processors), known)
     if transfers:
         raise InputError("only a board has times of transfers: give --board with --transfers")
@@ -165,7 +164,7 @@ def count_plans(
         (18, 918)
     """
     if board is not None:
-        points = len(load_board(board).parts(net)) - 1
+        points = len(open_on_board(net, board, shapes=shapes).profile.blocks) - 1
     else:
         points = len(cut_into_blocks(load_network(net, shapes=shapes), granularity).cuts)
     return points, paper_configurations(points)

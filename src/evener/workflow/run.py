@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -9,17 +10,20 @@ import msgspec
 
 from evener.artifacts.files import load
 from evener.artifacts.plan import Plan
+from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import FrameFailedError, InputError
 from evener.network.frames import load_frames, random_frames, save_outputs
 from evener.network.split import whole_model
-from evener.run.equality import Answers, run_unsplit
+from evener.run.equality import Answers, Unsplit, run_unsplit
 from evener.run.pipeline import Pipeline
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.opened import Opened, Progress, Shapes, find_processors, open_network
 from evener.workflow.plan import Wish, decide, plan_opened
 from evener.workflow.profile import load_profile
+from evener.workflow.stand_in import StandIns
 
+OnAnswer = Callable[[int, tuple[Array, ...]], None]
 _TOLD: Final = 20  # how often a run tells its progress; telling takes a lane's time
 POOL: Final = 64  # distinct random frames; longer runs go round
 
@@ -33,15 +37,20 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         tolerance: largest `trace.max_error` that splitting may cause: 0 at the level "extended",
             1e-6 of the largest output at "all", 1e-4 where several runtimes may differ.
         unsplit_rate_hz: frames per second of the unsplit network alone on one core, timed on the
-            same frames just before the run.
+            same frames just before the run; of simulated processors, predicted for the best one
+            of them, and None where none can run it alone.
         not_finite: numbers of the distinct frames whose answers hold NaN or infinity.
+        board: the board whose processors were simulated; None if they are this machine's own.
+        slowdown: how many times as long those were let take.
     """
 
     trace: Trace
     plan: Plan
     tolerance: float
-    unsplit_rate_hz: float
+    unsplit_rate_hz: float | None
     not_finite: tuple[int, ...] = ()
+    board: str | None = None
+    slowdown: float = 1.0
 
     @property
     def holds(self) -> bool:
@@ -89,7 +98,7 @@ def run_network(
         StageFailedError: a stage raised.
     """
     if out is not None:
-        _check_writable(out)
+        check_writable(out)
     if plan is not None and (stages is not None or profile is not None):
         raise InputError("a plan file already fixes its stages: give --plan, or --stages/--profile")
     given = load(plan, Plan).value if plan is not None else None
@@ -101,24 +110,43 @@ def run_network(
         runtimes=runtimes,
         optimisation=optimisation,
     )
-    pool, count = _frames(opened, frames)
+    pool, count = take_frames(opened, frames)
     chosen = (
         check_plan(given, opened)
         if given is not None
         else _plan(opened, stages, profile, processors, progress)
     )
-    kept: list[tuple[Array, ...]] = []
-    try:
-        result = run_opened(
+    with answers_for(opened, frames, out) as keep:
+        return run_opened(
             opened,
             chosen,
             pool,
             count=count,
-            on_answer=None
-            if out is None
-            else lambda _frame_id, outputs: kept.append(tuple(one.copy() for one in outputs)),
+            on_answer=keep,
             credits=credits,
             progress=progress,
+        )
+
+
+@contextmanager
+def answers_for(opened: Opened, frames: int | Path, out: Path | None) -> Iterator[OnAnswer | None]:
+    """Write the answers of a run to a file once it is over, and say which frame is at fault.
+
+    Args:
+        opened: the network.
+        frames: how many random frames run, or the file that they came from.
+        out: an NPZ file for the answers; None to write none.
+
+    Yields:
+        What to call with each answer, if they are to be written.
+
+    Raises:
+        InputError: the network cannot answer a frame of the file.
+    """
+    kept: list[tuple[Array, ...]] = []
+    try:
+        yield (
+            None if out is None else lambda _id, given: kept.append(tuple(a.copy() for a in given))
         )
     except FrameFailedError as error:
         if isinstance(frames, Path):
@@ -129,7 +157,6 @@ def run_network(
         raise
     if out is not None:
         save_outputs(out, opened.network.outputs, kept)
-    return result
 
 
 def run_opened(
@@ -138,8 +165,10 @@ def run_opened(
     pool: Sequence[tuple[Array, ...]],
     *,
     count: int,
-    on_answer: Callable[[int, tuple[Array, ...]], None] | None = None,
+    on_answer: OnAnswer | None = None,
     credits: int | None = None,
+    stand_ins: StandIns | None = None,
+    compare: bool = True,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run an opened network by a plan over the frames of a pool, again and again.
@@ -152,49 +181,66 @@ def run_opened(
         on_answer: called in frame order with the frame's number and its outputs, which are only
             valid during the call.
         credits: frames in flight at once; None for the plan's own.
+        stand_ins: what runs in the place of the plan's processors; None if they are here.
+        compare: whether to hold every answer against the unsplit network's.
         progress: told what is being done.
     """
     used = pool[: min(count, len(pool))]
     flying = plan.credits if credits is None else credits
+    running = plan if stand_ins is None else stand_ins.plan
     with Pipeline(
-        plan,
+        running,
         opened.segments,
         inputs=opened.network.inputs,
-        runtimes=opened.runtimes,
+        runtimes=opened.runtimes if stand_ins is None else stand_ins.runtimes,
         optimisation=opened.optimisation,
         credits=min(flying, count),  # more slots than frames would only take memory
     ) as pipeline:
-        if progress is not None:
-            progress("answering with the unsplit network", 0, len(used))
-        unsplit = run_unsplit(
-            whole_model(opened.network),
-            used,
-            inputs=opened.network.inputs,
-            outputs=pipeline.outputs,
-            runtime=opened.runtimes[reference_runtime(opened)],
-            core=find_processors().cpu.cores[0],
-            optimisation=opened.optimisation,
-        )
-        answers = Answers(unsplit.answers)
-
+        unsplit = _unsplit(opened, used, pipeline.outputs, progress) if compare else None
+        answers = None if unsplit is None else Answers(unsplit.answers)
         every = max(1, count // _TOLD)
 
         def emit(frame_id: int, outputs: tuple[Array, ...]) -> None:
-            answers.compare(frame_id, outputs)
+            if answers is not None:
+                answers.compare(frame_id, outputs)
             if on_answer is not None:
                 on_answer(frame_id, outputs)
             if progress is not None and frame_id % every == 0:
                 progress("running", frame_id + 1, count)
 
         pipeline.run(_cycle(used, max(2 * pipeline.credits, 4)), _drop)  # warm up
+        if stand_ins is not None:
+            stand_ins.begin()
         trace = pipeline.run(_cycle(used, count), emit)
-    trace = msgspec.structs.replace(trace, equal=answers.equal, max_error=answers.max_error)
+    if answers is not None:
+        trace = msgspec.structs.replace(trace, equal=answers.equal, max_error=answers.max_error)
+    if stand_ins is not None:
+        trace = msgspec.structs.replace(trace, simulated=True, overruns=stand_ins.overruns)
     return RunResult(
         trace=trace,
         plan=plan,
-        tolerance=_tolerance(opened, plan),
-        unsplit_rate_hz=1 / unsplit.median_s,
-        not_finite=unsplit.not_finite,
+        tolerance=_tolerance(opened, plan if stand_ins is None else None),
+        unsplit_rate_hz=None if unsplit is None else 1 / unsplit.median_s,
+        not_finite=() if unsplit is None else unsplit.not_finite,
+    )
+
+
+def _unsplit(
+    opened: Opened,
+    frames: Sequence[tuple[Array, ...]],
+    outputs: Sequence[Tensor],
+    progress: Progress | None,
+) -> Unsplit:
+    if progress is not None:
+        progress("answering with the unsplit network", 0, len(frames))
+    return run_unsplit(
+        whole_model(opened.network),
+        frames,
+        inputs=opened.network.inputs,
+        outputs=outputs,
+        runtime=opened.runtimes[reference_runtime(opened)],
+        core=find_processors().cpu.cores[0],
+        optimisation=opened.optimisation,
     )
 
 
@@ -217,8 +263,8 @@ def check_plan(plan: Plan, opened: Opened) -> Plan:
             if processor is None or not set(lane.cores) <= set(processor.cores):
                 raise InputError(
                     f"the plan wants {lane.processor} with cores {list(lane.cores)}, which "
-                    f"{opened.machine.host} does not offer; plan on this machine, or give "
-                    "--profile of it"
+                    f"{opened.machine.host} does not offer; plan on this machine, or give the "
+                    "--board that it is for"
                 )
             missing = {part.runtime for part in lane.parts} - set(opened.runtimes)
             if missing:
@@ -242,7 +288,16 @@ def _plan(
     return plan_opened(opened, wish, progress=progress)[0]
 
 
-def _frames(opened: Opened, frames: int | Path) -> tuple[Sequence[tuple[Array, ...]], int]:
+def take_frames(opened: Opened, frames: int | Path) -> tuple[Sequence[tuple[Array, ...]], int]:
+    """Return distinct frames for a network, and how many are to run.
+
+    Args:
+        opened: the network.
+        frames: how many random frames, or an NPZ file.
+
+    Raises:
+        InputError: no frame, or a file that does not fit the network.
+    """
     if isinstance(frames, Path):
         pool = load_frames(frames, opened.network.inputs)
         return pool, len(pool)
@@ -255,10 +310,11 @@ def _cycle(pool: Sequence[tuple[Array, ...]], count: int) -> Iterator[tuple[Arra
     return (pool[index % len(pool)] for index in range(count))
 
 
-def _tolerance(opened: Opened, plan: Plan) -> float:
-    lanes = [lane for stage in plan.stages for lane in stage.lanes]
+def _tolerance(opened: Opened, plan: Plan | None) -> float:
+    """Return what splitting may cause; without a plan, where one runtime computes all."""
+    lanes = [lane for stage in plan.stages for lane in stage.lanes] if plan is not None else []
     runtimes = {part.runtime for lane in lanes for part in lane.parts}
-    if runtimes != {reference_runtime(opened)}:
+    if runtimes - {reference_runtime(opened)}:
         return 1e-4
     return 0.0 if opened.optimisation == "extended" else 1e-6
 
@@ -272,8 +328,12 @@ def _drop(frame_id: int, outputs: tuple[Array, ...]) -> None:
     """Answer to nowhere: a warm-up is for the machine."""
 
 
-def _check_writable(path: Path) -> None:
-    """Find out before the run, not after it, that the outputs cannot be written."""
+def check_writable(path: Path) -> None:
+    """Find out before the run, not after it, that the outputs cannot be written.
+
+    Raises:
+        InputError: they cannot.
+    """
     folder = path.parent
     while not folder.exists():
         folder = folder.parent

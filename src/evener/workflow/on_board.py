@@ -1,0 +1,175 @@
+"""Run a network on the simulated processors of a board: planned by its table, computed here."""
+
+from collections.abc import Sequence
+from math import inf
+from pathlib import Path
+
+import msgspec
+
+from evener.artifacts.board import Board, load_board
+from evener.artifacts.files import load
+from evener.artifacts.plan import Plan
+from evener.artifacts.profile import Profile
+from evener.errors import InfeasibleError, InputError
+from evener.plan.board import board_profile
+from evener.plan.decide import make_baseline
+from evener.plan.foresee import with_simulated
+from evener.runtime.session import Optimisation
+from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.plan import Wish, decide
+from evener.workflow.run import (
+    RunResult,
+    answers_for,
+    check_writable,
+    reference_runtime,
+    run_opened,
+    take_frames,
+)
+from evener.workflow.stand_in import slowed, stand_in
+
+
+def run_on_board(
+    net: str,
+    *,
+    board: str,
+    frames: int | Path,
+    plan: Path | None = None,
+    stages: int | None = None,
+    transfers: bool = False,
+    compute: bool = True,
+    slowdown: float = 1.0,
+    out: Path | None = None,
+    optimisation: Optimisation = "all",
+    credits: int | None = None,
+    shapes: Shapes | None = None,
+    processors: Sequence[str] | None = None,
+    runtimes: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Run a network over frames, each stage as long as it would take on the board.
+
+    Threads, hand-offs, order and answers are those of a real run on this machine; only the time
+    of each stage is made up, from the board's table. Every answer is compared with the unsplit
+    network's.
+
+    Args:
+        net: path of an ONNX file, or name of a built-in network.
+        board: name of a known board, or path of a board's file.
+        frames: how many random frames, or an NPZ file; see `run_network`.
+        plan: a plan file for the board; None plans first.
+        stages: how many stages the plan must have; None for the best.
+        transfers: whether moving a frame between the board's processors costs the stage that sends.
+        compute: whether answers are computed; if not, they are zeros and nothing is compared.
+        slowdown: how many times as long the board's processors take, so that this machine can
+            keep up; what is planned and measured is slower by as much.
+        out: an NPZ file for the outputs.
+        optimisation: graph optimisation level of what computes here.
+        credits: frames in flight at once; None for the plan's own.
+        shapes: static shapes of the inputs that leave some size open, by input name.
+        processors: names of the board's processors to use; None for all.
+        runtimes: which runtimes may compute here, the first does; None for the default.
+        progress: told what is being done.
+
+    Raises:
+        InputError: the network, the frames, the plan or the board cannot be used.
+        InfeasibleError: no plan meets the limits, or this machine computes longer than the board.
+        StageFailedError: a stage raised.
+    """
+    _check_choices(plan, stages, out, slowdown, compute=compute)
+    given = load(plan, Plan).value if plan is not None else None
+    read = load_board(board)
+    opened = open_network(net, shapes=shapes, runtimes=runtimes, optimisation=optimisation)
+    opened, profile = on_board(opened, read, transfers=transfers)
+    pool, count = take_frames(opened, frames)
+    chosen = (
+        decide(profile, Wish(stages=stages), processors)
+        if given is None
+        else check_board_plan(given, profile)
+    )
+    chosen = with_simulated(slowed(chosen, slowdown) if slowdown != 1 else chosen, profile)
+    stand_ins = stand_in(chosen, opened.runtimes[reference_runtime(opened)], compute=compute)
+    with answers_for(opened, frames, out) as keep:
+        result = run_opened(
+            opened,
+            chosen,
+            pool,
+            count=count,
+            on_answer=keep,
+            credits=credits,
+            stand_ins=stand_ins,
+            compare=compute,
+            progress=progress,
+        )
+        stand_ins.check()
+    single_hz = _single_rate_hz(profile, processors)
+    return msgspec.structs.replace(
+        result,
+        board=read.name,
+        slowdown=slowdown,
+        unsplit_rate_hz=None if single_hz is None else single_hz / slowdown,
+    )
+
+
+def on_board(opened: Opened, board: Board, *, transfers: bool) -> tuple[Opened, Profile]:
+    """Return a network cut as a board times it, and its times there.
+
+    Args:
+        opened: the network.
+        board: the board.
+        transfers: whether moving a frame between processors costs the stage that sends.
+
+    Raises:
+        InputError: the board has no times of the network.
+    """
+    profile = board_profile(board, opened.network.name, transfers=transfers)
+    if len(profile.blocks) != len(opened.blocks.blocks):
+        raise InputError(
+            f"the board {board.name} times {profile.network} in {len(profile.blocks)} parts, the "
+            f"network has {len(opened.blocks.blocks)} blocks"
+        )
+    return opened, msgspec.structs.replace(profile, blocks=opened.blocks.blocks)
+
+
+def check_board_plan(plan: Plan, profile: Profile) -> Plan:
+    """Return a plan if it is of the network of a profile and of its board.
+
+    Raises:
+        InputError: another network, or a processor that the board does not have.
+    """
+    board = profile.machine.host
+    if plan.network_sha256 != profile.network_sha256:
+        raise InputError(
+            f"the plan is of {plan.network} ({plan.network_sha256[:12]}), not of {profile.network} "
+            f"on {board} ({profile.network_sha256[:12]}); plan this network with --board"
+        )
+    known = {processor.name: processor for processor in profile.machine.processors}
+    for stage in plan.stages:
+        for lane in stage.lanes:
+            processor = known.get(lane.processor)
+            if processor is None or not set(lane.cores) <= set(processor.cores):
+                raise InputError(
+                    f"the plan wants {lane.processor} with cores {list(lane.cores)}, which {board} "
+                    "does not have; plan with this --board"
+                )
+    return plan
+
+
+def _check_choices(
+    plan: Path | None, stages: int | None, out: Path | None, slowdown: float, *, compute: bool
+) -> None:
+    if not 1 <= slowdown < inf:
+        raise InputError(f"a slowdown of {slowdown} is none: give a factor of 1 or more")
+    if out is not None:
+        check_writable(out)
+        if not compute:
+            raise InputError("without computing there are no answers to write: leave --out out")
+    if plan is not None and stages is not None:
+        raise InputError("a plan file already fixes its stages: give --plan or --stages")
+
+
+def _single_rate_hz(profile: Profile, processors: Sequence[str] | None) -> float | None:
+    """Predict the rate of the best single processor; None if none can run the whole network."""
+    try:
+        return make_baseline(profile, "single", processors=processors).rate_hz
+    except InfeasibleError:
+        return None
