@@ -58,6 +58,11 @@ class ReplayBuffer:
         self.failure: BaseException | None = None
         """What the source or `emit` raised, if one did; the caller's own to see."""
 
+    @property
+    def emitting(self) -> bool:
+        """Whether the caller's `emit` runs just now."""
+        return self._emitting.locked()
+
     def leg(self) -> "Leg":
         """Begin the next leg; the one before takes and emits nothing more."""
         with self._lock:

@@ -29,11 +29,11 @@ from evener.run.entry import Frame
 from evener.run.monitor import Limits, Monitor
 from evener.run.pipeline import Pipeline
 from evener.run.plans import Plans, Replan, Running, units_of
-from evener.run.record import Record, trace_of_legs
+from evener.run.record import LaneProgress, Record, trace_of_legs
 from evener.run.replay import Leg, ReplayBuffer
 from evener.run.sink import Emit
 from evener.run.watchdog import Watchdog
-from evener.units import count, show
+from evener.units import count
 
 
 class _Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +108,11 @@ class SupervisedPipeline:
         """Most frames in flight under the plan that runs now."""
         return self.plan.credits if self._running is None else self._running.pipeline.credits
 
+    def progress(self) -> tuple[LaneProgress, ...]:
+        """Return what each lane of the plan that runs now does; none between two plans."""
+        with self._lock:
+            return () if self._running is None else self._running.pipeline.progress()
+
     def __enter__(self) -> Self:
         """Open the pipeline of the first plan; what fails already here is the caller's to see.
 
@@ -161,7 +166,7 @@ class SupervisedPipeline:
             self._busy.release()
 
     def look_for_hangs(self) -> None:
-        """End the leg whose lane holds a frame for too long.
+        """End the leg if a lane of it hangs.
 
         Called again and again by a thread of the supervisor, or by its owner if `Limits.look_s` is
         None.
@@ -170,18 +175,22 @@ class SupervisedPipeline:
             run, running = self._run, self._running
             if run is None or run.leg is None or running is None:
                 return
-            now_s = self._clock()
-            lane = self._watchdog.look(running.pipeline.progress(), now_s)
-            if lane is None or lane.frame_id is None:
+            hang = self._watchdog.look(
+                running.pipeline.progress(),
+                self._clock(),
+                taken=run.leg.taken,
+                emitted=run.buffer.emitted - run.leg.first,
+                emitting=run.buffer.emitting,
+            )
+            if hang is None:
                 return
+            lane = hang.lane.lane
             run.hung = StageFailedError(
-                f"stage {lane.stage} on {lane.lane.place} hangs: it has held frame "
-                f"{lane.frame_id} for {show(now_s - lane.since_s, 'time')}, and "
-                f"{show(self._watchdog.limit_s(lane), 'time')} are allowed",
-                stage=lane.stage,
-                frame_id=lane.frame_id,
-                processor=lane.lane.processor,
-                cores=lane.lane.cores,
+                hang.reason,
+                stage=hang.lane.stage,
+                frame_id=-1 if hang.lane.frame_id is None else hang.lane.frame_id,
+                processor=lane.processor,
+                cores=lane.cores,
             )
             running.pipeline.abandon(run.hung)
 
