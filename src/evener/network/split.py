@@ -55,7 +55,7 @@ def segment_model(
     content: bytes = model_proto(
         nodes,
         inputs=[*inputs, *old],
-        outputs=[*outputs, *new],
+        outputs=list(dict.fromkeys([*outputs, *new])),  # a new state may cross the cut as well
         initialisers=initialisers(nodes, outputs),
         opsets=network.model.opset_imports,
         name=f"{network.name}-{first}-{last}",

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from evener.errors import ChannelClosedError, ChannelError, StageFailedError
-from evener.run.lane import Inlet, Outlet
+from evener.run.lane import Outlet
+from evener.run.order import Inlet
 
 
 class Carrier:

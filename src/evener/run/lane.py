@@ -13,23 +13,12 @@ from typing import Any, Protocol
 from evener.artifacts.plan import Lane
 from evener.comm.channel import Message, Slot
 from evener.errors import ChannelClosedError, ChannelError, InputError, StageFailedError
+from evener.run.order import Inlet, OrderedInlet
 from evener.run.progress import GAUGE_DOUBLES, Gauge
 from evener.run.record import LaneProgress, LaneRecord
 from evener.run.wiring import Circuit, Ports, Wiring
 from evener.runtime import pinning
 from evener.runtime.session import Optimisation, Runtime, Session
-
-
-class Inlet(Protocol):
-    """The reading half of a channel."""
-
-    def get(self, deadline: float | None = None) -> Message:
-        """Take the next frame; see `evener.comm.channel.Channel.get`."""
-        ...
-
-    def free(self, slot: Slot) -> None:
-        """Give a slot back that `get` returned."""
-        ...
 
 
 class Outlet(Protocol):
@@ -147,6 +136,8 @@ class LaneThread:
         self._sessions: Sequence[Session] = ()
         self._thread: threading.Thread | None = None
         self._abandoned = False
+        self._circuit: Circuit | None = None
+        self._inlet: OrderedInlet | None = None
 
     def launch(self, runtimes: Mapping[str, Runtime], optimisation: Optimisation) -> None:
         """Start the thread; see `Worker.launch`."""
@@ -170,13 +161,19 @@ class LaneThread:
 
     def start(self, wiring: Wiring, source: Inlet, to: Outlet) -> None:
         """Take frames from now on; see `Worker.start`."""
-        circuit = Circuit(self._sessions, wiring)
+        circuit = self._circuit = Circuit(self._sessions, wiring)
+        if wiring.states:
+            source = self._inlet = OrderedInlet(source)
         self._work.put(lambda: self._run_frames(circuit, source, to))
 
     def begin(self) -> None:
-        """Forget the times of the run before; no frame may be in flight."""
+        """Forget the times and states of the run before; no frame may be in flight."""
         self._times_s = array("d")
         self._gauge.reset()
+        if self._circuit is not None:
+            self._circuit.reset()
+        if self._inlet is not None:
+            self._inlet.begin()
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""

@@ -18,6 +18,7 @@ from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
+from evener.network.state import State
 from evener.run.entry import Entry, Frame
 from evener.run.record import LaneProgress, Record, trace_of
 from evener.run.sink import Emit, Sink
@@ -37,6 +38,7 @@ class Pipeline:
         segments: the model of blocks `first` to `last`, last included.
         inputs: what a frame holds, in the network's order.
         runtimes: runtimes by name; those that the plan names must be there.
+        states: what goes from frame to frame; zero before the first frame of each run.
         optimisation: how far the runtimes optimise each segment.
         credits: most frames in flight; the plan's own number if None.
         transport: where the lanes live, and how they hand on: "threads" of this process, or
@@ -55,6 +57,7 @@ class Pipeline:
         *,
         inputs: Sequence[Tensor],
         runtimes: Mapping[str, Runtime],
+        states: Sequence[State] = (),
         optimisation: Optimisation = "all",
         credits: int | None = None,
         transport: str | Transport = "threads",
@@ -65,6 +68,7 @@ class Pipeline:
         self.credits = plan.credits if credits is None else credits
         _check(plan, self.credits, runtimes)
         self._segments = segments
+        self._states = states
         self._runtimes = runtimes
         self._optimisation = optimisation
         self._clock = clock
@@ -249,7 +253,14 @@ class Pipeline:
             spans = [(part.first_block, part.last_block) for part in lane.lane.parts]
             made |= {span: self._segments(*span) for span in spans if span not in made}
             ports = lane.open([made[span] for span in spans])
-            wirings.append(wire(ports, inputs=inputs, outputs=outputs, stage=index))
+            wiring = wire(ports, inputs=inputs, outputs=outputs, stage=index, states=self._states)
+            wirings.append(wiring)
+            if wiring.states and len(self._lanes[index]) > 1:
+                raise InputError(
+                    f"stage {index} keeps the state '{wiring.states[0].name}' from frame to frame "
+                    f"and has {len(self._lanes[index])} lanes, each of which would see only some "
+                    "frames; plan the network again"
+                )
         return wirings
 
     def _shut(self, cause: Exception | None = None) -> None:

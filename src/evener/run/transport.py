@@ -12,7 +12,8 @@ from evener.comm.threads import ThreadChannel
 from evener.errors import InputError, StageFailedError
 from evener.run.carrier import Carrier
 from evener.run.entry import Entry
-from evener.run.lane import Inlet, LaneThread, Outlet, Worker
+from evener.run.lane import LaneThread, Outlet, Worker
+from evener.run.order import Inlet
 from evener.run.process import LaneProcess
 from evener.run.sink import Sink
 
