@@ -26,6 +26,7 @@ from evener.artifacts.trace import Switch, Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
 from evener.run.condition import Condition
 from evener.run.entry import Frame
+from evener.run.looks import again_and_again
 from evener.run.monitor import Limits, Monitor
 from evener.run.pipeline import Pipeline
 from evener.run.plans import Plans, Replan, Running, units_of
@@ -364,36 +365,25 @@ class SupervisedPipeline:
     @contextmanager
     def _watched(self, run: _Run) -> Iterator[None]:
         """Look at the lanes while a run goes on, for hangs and for drift in a thread each."""
-        over = threading.Event()
-        looks = [] if self._limits.look_s is None else [self.look_for_hangs, self.look_for_drift]
-        threads = [
-            threading.Thread(target=self._look, args=(look, over, run), daemon=True)
-            for look in looks
-        ]
-        self._run = run
-        for thread in threads:
-            thread.start()
-        try:
-            yield
-        finally:
+
+        def broken(error: Exception) -> None:
             with self._lock:
-                self._run = run.leg = None
-            over.set()
-            for thread in threads:
-                thread.join()
+                run.broken = error
+                if self._running is not None and run.leg is not None:
+                    self._running.pipeline.abandon(error)
+
+        looks = (self.look_for_hangs, self.look_for_drift)
+        self._run = run
+        try:
+            with again_and_again(looks, every_s=self._limits.look_s, failed=broken):
+                try:
+                    yield
+                finally:
+                    with self._lock:
+                        self._run = run.leg = None
+        finally:
             if run.next is not None:
                 _let_go(run.next.to.pipeline)
-
-    def _look(self, look: Callable[[], None], over: threading.Event, run: _Run) -> None:
-        while not over.wait(self._limits.look_s):
-            try:
-                look()
-            except Exception as error:  # noqa: BLE001 - raised again to the thread that runs
-                with self._lock:
-                    run.broken = error
-                    if self._running is not None and run.leg is not None:
-                        self._running.pipeline.abandon(error)
-                return
 
 
 def _let_go(pipeline: Pipeline) -> None:
