@@ -20,6 +20,8 @@ def load_batched(
     size: int,
     *,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    fixed: Mapping[str, float] | None = None,
+    states: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> tuple[Network, Network]:
     """Load a network twice: for one frame, and for a batch of several.
@@ -28,6 +30,8 @@ def load_batched(
         source: path of an ONNX file, or the name of a built-in network.
         size: frames in a batch.
         shapes: shape by name of input for one frame, so that each begins with 1.
+        fixed: number by name of input, for inputs that are to be constants.
+        states: input by output that it becomes in the next frame; there may be none.
         seed: what the weights of a light network are drawn from.
 
     Returns:
@@ -42,7 +46,7 @@ def load_batched(
         >>> single.inputs[0].shape, batched.inputs[0].shape
         ((1, 3, 224, 224), (4, 3, 224, 224))
     """
-    single = load_network(source, shapes=shapes, seed=seed)
+    single = load_network(source, shapes=shapes, fixed=fixed, states=states, seed=seed)
     for what, tensors in (("input", single.inputs), ("output", single.outputs)):
         for tensor in tensors:
             if tensor.shape[:1] != (1,):
@@ -57,7 +61,7 @@ def load_batched(
             "it without --batch"
         )
     try:
-        batched = load_network(source, shapes=shapes, seed=seed, batch=size)
+        batched = load_network(source, shapes=shapes, fixed=fixed, seed=seed, batch=size)
     except InvalidNetworkError as error:
         raise InvalidNetworkError(
             f"{single.name} cannot take batches of {size}: {error}; run it without --batch",
