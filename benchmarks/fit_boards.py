@@ -104,31 +104,31 @@ def _fit(
     times: Mapping[Place, Mapping[str, Floats]],
     networks: Networks,
 ) -> Fitted:
-    groups = _groups(shared)
+    groups = groups_of(shared)
     parts: list[float] = []
     wholes: list[float] = []
     for of in times.values():
         for left_out, measured in of.items():
-            rates = _rates(of, [one for one in of if one != left_out], networks, groups)
+            rates = fit_rates(of, [one for one in of if one != left_out], networks, groups)
             predicted = networks.features[left_out] @ rates
             parts.extend(np.abs(predicted / measured - 1))
             wholes.append(abs(predicted.sum() / measured.sum() - 1))
     return Fitted(
         name,
-        {place: _rates(of, of, networks, groups) for place, of in times.items()},
+        {place: fit_rates(of, of, networks, groups) for place, of in times.items()},
         _spread(parts),
         _spread(wholes),
     )
 
 
-def _groups(shared: Sequence[Sequence[str]]) -> Floats:
+def groups_of(shared: Sequence[Sequence[str]]) -> Floats:
     """Return which feature counts in which rate, `[feature, rate]`, 0 or 1."""
     together = {name for group in shared for name in group}
     groups = [*shared, *([name] for name in FEATURES if name not in together)]
     return np.array([[float(name in group) for group in groups] for name in FEATURES])
 
 
-def _rates(
+def fit_rates(
     times: Mapping[str, Floats], names: Iterable[str], networks: Networks, groups: Floats
 ) -> Floats:
     """Return the rate of each feature that fits the parts of some networks best."""

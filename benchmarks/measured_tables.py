@@ -50,12 +50,14 @@ class Run:
         order: the processor of each block.
         setting: clocks and hosts.
         rate_hz: 1 over the mean time of the slowest stage.
+        power_w: mean power of the whole board.
         stages: neighbouring blocks of one processor.
     """
 
     order: str
     setting: Setting
     rate_hz: float
+    power_w: float
     stages: tuple[StageOf, ...]
 
     @property
@@ -114,6 +116,7 @@ def read_runs(path: Path) -> list[Run]:
                 *row["hosts_GPU_NPU"],
             ),
             rate_hz=float(row["fps"]),
+            power_w=float(row["power_mw"] or "nan") / 1e3,
             stages=stages_of(row["order"]),
         )
         for row in _rows(path)

@@ -19,17 +19,27 @@
 A message states the fact with its numbers and names, where it was found, and what to do next.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class EvenerError(Exception):
-    """Any error that Evener raises on purpose.
+    """Any error that Evener raises on purpose; it can be pickled, its fields included.
 
     Attributes:
         exit_code: what the command line ends with.
     """
 
     exit_code: ClassVar[int] = 3
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (type(self), self.args, self.__dict__)
+
+
+def _remade(kind: type[EvenerError], args: tuple[Any, ...], fields: dict[str, Any]) -> EvenerError:
+    """Make an error anew from what it holds: its constructor may want other arguments."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 class InputError(EvenerError, ValueError):

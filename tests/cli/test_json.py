@@ -181,6 +181,17 @@ def test_a_plan_for_a_board_needs_no_measuring_and_has_the_promised_keys(evener:
     assert [stage["processor"] for stage in found["stages"]] == ["G", "L", "B"]
 
 
+def test_a_plan_by_a_cost_model_says_so_to_programs_and_to_people(evener: Evener) -> None:
+    measured = json.loads(evener("plan", "googlenet", "--board", "rk3399pro", "--json")[1])
+    estimated = json.loads(evener("plan", "shufflenet", "--board", "rk3399pro", "--json")[1])
+    _, out, _ = evener("plan", "shufflenet", "--board", "rk3399pro")
+
+    assert (measured["estimate"], measured["estimate_error"]) == (None, None)
+    assert estimated["estimate"] == "cost model of rk3399pro"
+    percent = f"{estimated['estimate_error']:.0%}"
+    assert f"estimated: cost model of rk3399pro, cross-validated error {percent} a block" in out
+
+
 def test_the_plans_on_a_board_are_counted_even_where_none_fits(evener: Evener) -> None:
     code, out, _ = evener(
         *("plan", "mobilenet", "--board", "khadas-vim3", "--space", "paper"),

@@ -78,6 +78,21 @@ def test_a_dequantized_tensor_is_no_cut() -> None:
     assert no_cut.reason.startswith("it was dequantized just before")
 
 
+def test_a_sum_stays_with_the_normalisation_of_it() -> None:
+    found = explained(
+        """a = MatMul(x, w)
+           s = Add(a, x)
+           m = ReduceMean <axes = [1]> (s)
+           c = Sub(s, m)
+           n = MatMul(c, w)
+           y = Add(n, s)"""
+    )
+
+    (no_cut,) = found.no_cuts
+    assert [one.name for one in no_cut.tensors] == ["s"]
+    assert no_cut.reason == "it is a sum that is computed as one with the normalisation behind it"
+
+
 def test_elements_that_numpy_lacks_do_not_cross() -> None:
     found = explained(
         """a = MatMul(x, w)

@@ -253,6 +253,27 @@ def test_a_symbol_that_one_shape_settles_is_settled_for_all_inputs() -> None:
     assert [tensor.shape for tensor in network(text, a=(2, 4)).inputs] == [(2, 4), (2, 4)]
 
 
+def test_sizes_below_zero_and_question_marks_are_open_and_each_its_own() -> None:
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            [onnx.helper.make_node("Relu", ["x"], ["y"])],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [-1, "?", "?"])],
+            [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [-1, "?", "?"])],
+        ),
+        opset_imports=[onnx.helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    content = model.SerializeToString()
+
+    loaded = parse_network(content, name="net", shapes={"x": (1, 2, 3)})
+    assert loaded.outputs[0].shape == (1, 2, 3)
+    with pytest.raises(
+        InvalidNetworkError, match="leaves 'dimension 0', 'dimension 1', 'dimension 2"
+    ):
+        parse_network(content, name="net")
+
+
 def test_a_stale_declared_shape_gives_way_to_the_inferred_one() -> None:
     loaded = network(body("(float[N,4] x) => (float[N,4] y) { y = Relu(x) }"), x=(5, 4))
 

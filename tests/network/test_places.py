@@ -129,7 +129,7 @@ def test_heavy_parts_keep_more_places_than_light_ones(light_network: Loader) -> 
 def test_of_too_many_branches_only_those_places_are_looked_at_that_end_in_fewer(
     monkeypatch: pytest.MonkeyPatch, light_network: Loader
 ) -> None:
-    monkeypatch.setattr(under_test, "_MOST_DOWNSETS", 15)
+    monkeypatch.setattr(under_test, "MOST_DOWNSETS", 15)
 
     found = places_of(light_network("googlenet"), max_live=3, most=1_000)
 
@@ -178,3 +178,24 @@ def test_a_cut_is_legal_if_few_tensors_cross_that_can_all_be_handed_over(
     values = [behind_a_skip.value(name) for name in names]
 
     assert is_legal(values, max_live=2) == legal
+
+
+@pytest.mark.parametrize(
+    ("made", "read", "legal"),
+    [
+        ("Add(x, x)", "LayerNormalization(s, w)", False),
+        ("Add(x, x)", "Sub(s, m) m = ReduceMean<axes = [1]>(s)", False),
+        ("Mul(x, x)", "LayerNormalization(s, w)", True),
+        ("Add(x, x)", "ReduceMean<axes = [1]>(s)", True),
+    ],
+)
+def test_a_sum_is_not_parted_from_its_normalisation(made: str, read: str, legal: bool) -> None:
+    line, _, before = read.partition(" m = ")
+    mean = f"m = {before}" if before else ""
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1,4] x) => (float[1,N] y)'
+        f"<float[4] w = {{1,1,1,1}}> {{ s = {made} {mean} y = {line} }}"
+    )
+    network = parse_network(model.SerializeToString(), name="net")
+
+    assert is_legal([network.value("s")], max_live=1) == legal

@@ -1,5 +1,10 @@
 """Planning for the boards that the package brings: the optima that are known of their tables."""
 
+import csv
+import os
+from pathlib import Path
+from statistics import median
+
 import msgspec
 import pytest
 
@@ -68,8 +73,11 @@ def test_the_best_plan_of_the_papers_space_is_the_known_one(
     assert round(plan.rate_hz, 1) == best_hz
 
 
-@pytest.mark.parametrize("space", ["paper", "full"])
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize(
+    ("network", "space"),
+    # Of the networks of more parts, trying every plan of the full space takes too long.
+    [*((name, "paper") for name in NETWORKS), ("alexnet", "full"), ("googlenet", "full")],
+)
 def test_trying_every_plan_of_a_board_finds_no_better_one(
     khadas: Board, rockchip: Board, network: str, space: Space
 ) -> None:
@@ -177,6 +185,42 @@ def test_every_segment_of_the_boards_has_an_energy_but_those_of_four_parts(board
     # The table has no power of these parts on the NPU.
     of_npu = {("yolov3", "N", part) for part in (57, 58, 65, 66)}
     assert unknown == (of_npu if board == "rk3399pro" else set())
+
+
+@pytest.mark.parametrize(
+    ("board", "table", "network"),
+    [
+        ("khadas-vim3", "Evaluations_P2_Alex.csv", "alexnet"),
+        ("khadas-vim3", "Evaluations_P2_MobileV1.csv", "mobilenet"),
+        ("khadas-vim3", "Evaluations_P2_ResV1_50.csv", "resnet50"),
+        ("rk3399pro", "Evaluations_Alex.csv", "alexnet"),
+        ("rk3399pro", "Evaluations_Google.csv", "googlenet"),
+        ("rk3399pro", "Evaluations_MobileV1.csv", "mobilenet"),
+        ("rk3399pro", "Evaluations_ResV1_50.csv", "resnet50"),
+        ("rk3399pro", "Evaluations_SqueezeV1.csv", "squeezenet"),
+    ],
+)
+def test_a_frame_takes_the_energy_that_whole_runs_took(
+    board: str, table: str, network: str
+) -> None:
+    path = Path(os.environ.get("EVENER_TEST_DATA", ".")).parent / "boards" / board / table
+    if not path.is_file():
+        pytest.skip("the tables of the boards are not beside EVENER_TEST_DATA")
+    profile = board_profile(load_board(board), network, transfers=False)
+    idle_w, last = profile.machine.idle_w or 0.0, len(profile.blocks) - 1
+    with path.open() as file:
+        rows = [row for row in csv.DictReader(file) if "max" in row["freq"] and row["total_e"]]
+    alone = {row["order"][0]: row for row in rows if len(set(row["order"])) == 1}
+
+    ratios = []
+    for processor in {"B", "G", "L"} & alone.keys():
+        whole = segment(profile, processor, 0, last)
+        predicted_j = (whole.energy_j or 0.0) + idle_w * whole.median_s
+        ratios.append(predicted_j * 1e3 / float(alone[processor]["total_e"]))
+
+    assert len(ratios) == 3
+    assert 0.84 < median(ratios) < 1.03
+    assert min(ratios) > 0.7  # powers of short parts are read too low on the VIM3
 
 
 def test_a_lower_clock_takes_longer_and_less_energy_by_far(rockchip: Board) -> None:

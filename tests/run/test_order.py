@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evener.run.order import InOrder
+from evener.comm.threads import ThreadChannel
+from evener.run.order import InOrder, OrderedInlet
 
 
 @given(st.permutations(range(12)))
@@ -26,3 +27,31 @@ def test_a_frame_waits_for_the_one_before_it() -> None:
 
     assert order.pop() is None
     assert len(order) == 1
+
+
+@given(st.permutations(range(8)), st.permutations(range(8)))
+def test_an_ordered_inlet_hands_out_frames_in_order_and_again_from_the_first_in_the_next_run(
+    first: list[int], second: list[int]
+) -> None:
+    channel = ThreadChannel([((1,), "float32")], slots=16)
+    inlet = OrderedInlet(channel)
+
+    for arrivals in (first, second):
+        inlet.begin()
+        for number in arrivals:
+            channel.put(number, channel.acquire())
+        taken = [inlet.get() for _ in arrivals]
+        for message in taken:
+            assert message.slot is not None
+            inlet.free(message.slot)
+
+        assert [message.frame_id for message in taken] == sorted(arrivals)
+
+
+def test_a_frame_that_failed_before_keeps_its_place_in_the_order() -> None:
+    channel = ThreadChannel([((1,), "float32")], slots=2)
+    inlet = OrderedInlet(channel)
+    channel.put(1, channel.acquire())
+    channel.put_error(0, ValueError("no"))
+
+    assert [str(inlet.get().error), inlet.get().frame_id] == ["no", 1]

@@ -418,7 +418,7 @@ def test_a_lane_that_hangs_shows_its_frame_and_can_be_abandoned() -> None:
 
         with pytest.raises(ChannelClosedError, match="it hangs"):
             running.result(PATIENCE_S)
-        assert (second.frame_id, second.lane.processor, len(second.times_s)) == (3, "p1a", 3)
+        assert (second.frame_id, second.lane.processor, second.frames) == (3, "p1a", 3)
         go_on.set()
     assert [one.frame_id for one in pipeline.progress()] == [None, None]
     assert seen == [0, 1, 2]
@@ -471,10 +471,70 @@ def test_a_lane_that_breaks_down_ends_the_run_with_its_reason(
 
     with scripted(chain(*TWO_BY_TWO)) as pipeline:
         monkeypatch.setattr(ThreadChannel, "acquire", broken)
-        with pytest.raises(ChannelClosedError, match="no room for a slot") as caught:
+        with pytest.raises(StageFailedError, match="stage 0 on p0. broke down: no room") as caught:
             emitted(pipeline, numbered(3))
 
     assert isinstance(caught.value.__cause__, MemoryError)
+    assert caught.value.processor in ("p0a", "p0b")
+
+
+def test_an_abandoned_pipeline_does_not_wait_for_the_lane_that_hangs() -> None:
+    hanging, go_on = threading.Event(), threading.Event()
+
+    def script(text: str, value: float) -> None:
+        if (text, value) == ("h1>y", 3):
+            hanging.set()
+            assert go_on.wait(PATIENCE_S)
+
+    seen: list[int] = []
+    plan = chain((1, [DEVICE]), (1, [DEVICE]), credits=3)
+    with ThreadPoolExecutor(1) as caller, scripted(plan, script) as pipeline:
+        running = caller.submit(pipeline.run, numbered(9), lambda number, _: seen.append(number))
+        assert hanging.wait(PATIENCE_S)
+        pipeline.abandon(StageFailedError("no frame takes so long", stage=1, frame_id=2))
+        with pytest.raises(StageFailedError, match="no frame takes so long"):
+            running.result(PATIENCE_S)
+        pipeline.close()
+        assert pipeline.progress()[1].frame_id == 2
+        go_on.set()
+
+    assert seen == [0, 1]
+    assert 2 in pipeline.in_flight
+    assert set(pipeline.in_flight) <= {2, 3, 4}
+
+
+def test_an_answer_whose_emission_began_is_not_in_flight_when_the_run_failed() -> None:
+    emitting, go_on = threading.Event(), threading.Event()
+    seen = []
+
+    def emit(number: int, _: tuple[Array, ...]) -> None:
+        emitting.set()
+        assert go_on.wait(PATIENCE_S)
+        seen.append(number)
+
+    plan = chain((1, [DEVICE, DEVICE]), credits=2)
+    with ThreadPoolExecutor(1) as caller, scripted(plan) as pipeline:
+        running = caller.submit(pipeline.run, numbered(9), emit)
+        assert emitting.wait(PATIENCE_S)
+        pipeline.abandon(StageFailedError("enough", stage=0))
+        assert not running.done()
+        go_on.set()
+        with pytest.raises(StageFailedError, match="enough"):
+            running.result(PATIENCE_S)
+
+    assert seen == [0]
+    assert sorted(pipeline.in_flight) in ([], [1])
+
+
+def test_an_unknown_transport_is_refused() -> None:
+    with pytest.raises(InputError, match="no transport is called 'pigeon'; known ones: threads"):
+        Pipeline(
+            chain((1, [DEVICE])),
+            texts(1),
+            inputs=[vector("x")],
+            runtimes={"scripted": ScriptedRuntime()},
+            transport="pigeon",
+        )
 
 
 def test_a_segment_that_a_runtime_refuses_is_named_and_nothing_stays_open() -> None:

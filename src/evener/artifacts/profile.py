@@ -25,6 +25,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         weights_bytes: bytes of its constants.
         inputs: tensors that cross the cut before it; the network's inputs for the first block.
         outputs: tensors that cross the cut after it; the network's outputs for the last block.
+        states: how many states it keeps from frame to frame: a single lane must run one that does.
+            Adds up over a segment.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     weights_bytes: int
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    states: int = 0
 
 
 class SegmentTime(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -89,14 +92,19 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class HandOff(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Cost of handing one frame from a stage to the next in the same process.
 
+    A stage makes most of what it hands on in place. What it only passes on, it copies.
+
     Attributes:
         fixed_s: time per hand-off, in seconds, whatever its size.
         per_byte_s: further time per byte; 0 where slots are shared and nothing is copied.
+        passed_per_byte_s: further time per byte of tensors that a stage gets and hands on as they
+            are.
         transfers: further time between two processors; pairs that are not listed cost nothing.
     """
 
     fixed_s: float
     per_byte_s: float = 0.0
+    passed_per_byte_s: float = 0.0
     transfers: tuple[Transfer, ...] = ()
 
 

@@ -14,7 +14,7 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Measured, Plan, Simulated
+from evener.artifacts.plan import Lane, Measured, Plan, Simulated, Stage
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
@@ -110,7 +110,7 @@ def _(plan: Plan) -> RenderableType:
     rows = [
         (
             str(index) if first else "",
-            _blocks(stage.first_block, stage.last_block) if first else "",
+            _what(stage) if first else "",
             lane.processor,
             _cores(lane.cores),
             runtimes(lane),
@@ -125,7 +125,10 @@ def _(plan: Plan) -> RenderableType:
             f"{plan.what} of {plan.network} for {plan.objective} ({plan.method}); {plan.space} "
             f"space: {count(plan.configurations, 'plan')} over "
             f"{count(plan.cut_points, 'cut point')}",
-            (">stage", ">blocks", "processor", "cores", "runtime", ">per frame", ">busy"),
+            (
+                *(">stage", ">nodes" if plan.granularity == "node" else ">blocks"),
+                *("processor", "cores", "runtime", ">per frame", ">busy"),
+            ),
             rows,
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
@@ -329,6 +332,12 @@ def _median(one: SegmentTime | None) -> float | None:
 
 def _tensors(tensors: Iterable[Tensor]) -> str:
     return ", ".join(f"{tensor.name} ({show(tensor.size_bytes, 'size')})" for tensor in tensors)
+
+
+def _what(stage: Stage) -> str:
+    if not stage.nodes:
+        return _blocks(stage.first_block, stage.last_block)
+    return f"{count(len(stage.nodes), 'node')}: {stage.nodes[0]} to {stage.nodes[-1]}"
 
 
 def _blocks(first: int, last: int) -> str:

@@ -12,12 +12,14 @@ each other as the nodes run. Block k is then the step from place k to place k+1,
 inputs, and blocks i to j are the segment that runs from place i to place j+1. There is one only if
 all that ran before place i also ran before place j+1. So whoever plans a chain of such segments
 plans over every sequence of nested downsets of the graph (Tarnawski et al., NeurIPS 2020).
+
+By any rule, what lies between the nodes that touch a state is in one block (see `state.py`).
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 import onnx_ir as ir
@@ -30,6 +32,7 @@ from evener.network.flow import flow_of, members
 from evener.network.graph import as_tensor, crossings, live_nodes
 from evener.network.model import Network
 from evener.network.places import Opened, find_places, is_legal
+from evener.network.state import holding, names_of, states_within
 
 Cut = tuple[Tensor, ...]
 """The tensors that cross it; by the rules "strict" and "paper" one."""
@@ -77,6 +80,19 @@ class Blocks:
         """
         return not self.done or not self.done[first] & ~self.done[last + 1]
 
+    def segment_nodes(self, first: int, last: int) -> tuple[str, ...]:
+        """Return the names of the nodes of blocks `first` to `last`, which form a segment."""
+        if not self.done:
+            return tuple(chain.from_iterable(self.nodes[first : last + 1]))
+        steps = zip(pairwise(self.done), self.nodes, strict=True)
+        names = {
+            number: name
+            for (before, after), added in steps
+            for number, name in zip(members(after & ~before), added, strict=True)
+        }
+        ran = self.done[last + 1] & ~self.done[first]
+        return tuple(names[number] for number in members(ran))
+
 
 def cut_into_blocks(
     network: Network, granularity: Granularity, *, max_live: int | None = None
@@ -109,10 +125,12 @@ def cut_into_blocks(
         )
     graph = network.model.graph
     nodes = live_nodes(graph)
+    states = network.states
+    held = {index for span in holding(graph, states) for index in span[:-1]}
     cuts = {
         index: tuple(tensor for tensor in map(as_tensor, values) if tensor)
-        for index, values in enumerate(crossings(graph)[:-1])
-        if is_legal(values, max_live=1)
+        for index, values in enumerate(crossings(graph, kept=names_of(states))[:-1])
+        if is_legal(values, max_live=1) and index not in held
     }
     ends = _merge(nodes, sorted(cuts))
     if granularity != "strict":
@@ -124,7 +142,7 @@ def cut_into_blocks(
     return Blocks(
         granularity=granularity,
         blocks=tuple(
-            _block(part, inputs, outputs)
+            _block(part, inputs, outputs, states=len(states_within(states, part)))
             for part, inputs, outputs in zip(parts, crossed, crossed[1:], strict=False)
         ),
         nodes=tuple(tuple(node.name or "" for node in part) for part in parts),
@@ -171,7 +189,7 @@ def _set_head_apart(nodes: Sequence[ir.Node], ends: list[int], cuts: dict[int, C
 
 def _by_places(network: Network, ends: list[int], max_live: int) -> Blocks:
     """Cut by the rule "node"; what each step adds is such that it adds up over every segment."""
-    flow = flow_of(network.model.graph)
+    flow = flow_of(network.model.graph, network.states)
     places = find_places(flow, ends, max_live=max_live)
     done = (0, *(place.done for place in places.inner), flow.everything)
     crossed = [network.inputs, *(place.tensors for place in places.inner), network.outputs]
@@ -180,6 +198,9 @@ def _by_places(network: Network, ends: list[int], max_live: int) -> Blocks:
 
     def nodes(some: int) -> list[ir.Node]:
         return [flow.nodes[number] for number in members(some)]
+
+    def kept(some: int) -> int:
+        return len(states_within(network.states, nodes(some)))
 
     def step(before: int, after: int, inputs: Cut, outputs: Cut) -> Block:
         added, undone = after & ~before, before & ~after
@@ -194,6 +215,7 @@ def _by_places(network: Network, ends: list[int], max_live: int) -> Blocks:
             ),
             inputs=inputs,
             outputs=outputs,
+            states=kept(added) - kept(undone),
         )
 
     return Blocks(
@@ -215,7 +237,11 @@ def _name(nodes: Sequence[ir.Node]) -> str:
 
 
 def _block(
-    nodes: Sequence[ir.Node], inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]
+    nodes: Sequence[ir.Node],
+    inputs: tuple[Tensor, ...],
+    outputs: tuple[Tensor, ...],
+    *,
+    states: int,
 ) -> Block:
     return Block(
         name=_name(nodes),
@@ -224,4 +250,5 @@ def _block(
         weights_bytes=weights_bytes(nodes),
         inputs=inputs,
         outputs=outputs,
+        states=states,
     )

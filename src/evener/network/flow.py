@@ -4,12 +4,13 @@ Bit `n` of a set stands for the live node `n` in topological order. What is done
 then one operation on an integer, which makes listing thousands of places quick.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
 
 from evener.network.graph import live_nodes, reads
+from evener.network.state import State, holding, names_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +24,8 @@ class Flow:
         readers: the set of nodes that read each value; what the graph answers is also read by the
             bit after the last node, which no set of nodes ever holds.
         before: for each node the set of all nodes that must run before it.
+        held: for each state the set of nodes from the first that touches it to the last: no place
+            parts them, and what they read and make of it crosses none.
     """
 
     nodes: tuple[ir.Node, ...]
@@ -30,6 +33,7 @@ class Flow:
     maker: dict[ir.Value, int]
     readers: dict[ir.Value, int]
     before: tuple[int, ...]
+    held: tuple[int, ...] = ()
 
     @property
     def everything(self) -> int:
@@ -51,9 +55,15 @@ class Flow:
         )
 
 
-def flow_of(graph: ir.Graph) -> Flow:
-    """Follow the values of a graph from its inputs to what it answers."""
+def flow_of(graph: ir.Graph, states: Sequence[State] = ()) -> Flow:
+    """Follow the values of a graph from its inputs to what it answers.
+
+    Args:
+        graph: the graph.
+        states: what of it goes from frame to frame.
+    """
     nodes = live_nodes(graph)
+    kept = names_of(states)
     maker = dict.fromkeys(graph.inputs, -1)
     for index, node in enumerate(nodes):
         maker |= dict.fromkeys(node.outputs, index)
@@ -68,10 +78,12 @@ def flow_of(graph: ir.Graph) -> Flow:
                     needed |= before[maker[value]] | 1 << maker[value]
         before.append(needed)
     for value in graph.outputs:
-        if value in readers:
+        if value in readers and value.name not in kept:
             readers[value] |= 1 << len(nodes)
-    values = tuple(value for value in maker if readers[value])
-    return Flow(nodes, values, maker, readers, tuple(before))
+    old = {value for value in graph.inputs if value.name in kept}
+    values = tuple(value for value in maker if readers[value] and value not in old)
+    held = tuple(sum(1 << number for number in span) for span in holding(graph, states))
+    return Flow(nodes, values, maker, readers, tuple(before), held)
 
 
 def members(nodes: int) -> tuple[int, ...]:

@@ -45,18 +45,22 @@ def live_nodes(graph: ir.Graph) -> tuple[ir.Node, ...]:
     return tuple(nodes)
 
 
-def crossings(graph: ir.Graph) -> tuple[tuple[ir.Value, ...], ...]:
+def crossings(graph: ir.Graph, *, kept: Collection[str] = ()) -> tuple[tuple[ir.Value, ...], ...]:
     """For each live node, the values that are alive after it, in the order they came to life.
 
     A value is alive if it depends on an input and a later node reads it or the graph answers it.
     A lone value is an articulation: every path from input to output passes through it.
+
+    Args:
+        graph: the graph.
+        kept: names of inputs and outputs that stay where they are read and made: states.
     """
     nodes = live_nodes(graph)
-    last_read = {value: len(nodes) for value in graph.outputs}
+    last_read = {value: len(nodes) for value in graph.outputs if value.name not in kept}
     for index, node in enumerate(nodes):
         for value in reads(node):
             last_read[value] = max(index, last_read.get(value, -1))
-    alive = {value: None for value in graph.inputs if value in last_read}
+    alive = {value: None for value in graph.inputs if value in last_read and value.name not in kept}
     after = []
     for index, node in enumerate(nodes):
         alive |= {value: None for value in node.outputs if value in last_read}

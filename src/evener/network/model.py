@@ -17,6 +17,7 @@ from evener.network.graph import as_tensor, between, live_nodes, static_shape
 from evener.network.normalise import normalise, tidy
 from evener.network.shapes import settle_shapes, without_weights
 from evener.network.source import decode, external_weights, load_external_weights, read_file
+from evener.network.state import State, find_states, gather, names_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +26,12 @@ class Network:
 
     Attributes:
         name: what people call it.
-        sha256: hash of the source's bytes, its weights in other files, and the given shapes; for
-            a file with neither, the plain hash of the file.
-        inputs: what it reads, in graph order.
-        outputs: what it answers, in graph order.
+        sha256: hash of the source's bytes, its weights in other files, and what shapes, fixed
+            inputs and states were given; for a file with none of these, its plain hash.
+        inputs: what a frame holds, in graph order; no states.
+        outputs: what an answer holds, in graph order; no states.
         model: the graph; only read it.
+        states: what is handed from frame to frame.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Network:
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     model: ir.Model
+    states: tuple[State, ...] = ()
 
     def value(self, name: str) -> ir.Value:
         """Return the value of a name.
@@ -69,13 +72,21 @@ class Network:
 
 
 def load_network(
-    source: str | Path, *, shapes: Mapping[str, tuple[int, ...]] | None = None, seed: int = 0
+    source: str | Path,
+    *,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    fixed: Mapping[str, float] | None = None,
+    states: Mapping[str, str] | None = None,
+    seed: int = 0,
 ) -> Network:
     """Read a network from a file, or make one of those that come with the package onnx.
 
     Args:
         source: path of an ONNX file, or a name in `evener.network.light.FILES`.
         shapes: shape by name of input, for inputs that leave a dimension open.
+        fixed: number by name of input, for inputs that are to be constants: they are read no more,
+            and what follows from them is computed once.
+        states: input by output, for outputs of one frame that are inputs of the next.
         seed: what the weights of a light network are drawn from; a file has its own.
 
     Raises:
@@ -91,17 +102,22 @@ def load_network(
         content = light.light_file(name).read_bytes()
         model = decode(content, name)
         light.fill_weights(model, seed)
-        return _network(model, name, [content, f"seed {seed}".encode()], shapes or {})
+        return _network(model, name, [content, f"seed {seed}".encode()], shapes, fixed, states)
     path = Path(source)
     content = read_file(path)
     model = decode(content, str(path))
     beside = load_external_weights(model, path)
     name = path.stem.encode(errors="backslashreplace").decode()  # may be no UTF-8
-    return _network(model, name, chain([content], beside), shapes or {})
+    return _network(model, name, chain([content], beside), shapes, fixed, states)
 
 
 def parse_network(
-    content: bytes, *, name: str, shapes: Mapping[str, tuple[int, ...]] | None = None
+    content: bytes,
+    *,
+    name: str,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    fixed: Mapping[str, float] | None = None,
+    states: Mapping[str, str] | None = None,
 ) -> Network:
     """Read a network from the bytes of an ONNX file.
 
@@ -109,6 +125,8 @@ def parse_network(
         content: the bytes.
         name: what to call it.
         shapes: shape by name of input, for inputs that leave a dimension open.
+        fixed: number by name of input, for inputs that are to be constants.
+        states: input by output, for outputs of one frame that are inputs of the next.
 
     Raises:
         InvalidFileError: the bytes are no ONNX file, or keep weights in other files.
@@ -121,18 +139,25 @@ def parse_network(
             "give the path of the network instead of its bytes",
             path=str(tensor.location),
         )
-    return _network(model, name, [content], shapes or {})
+    return _network(model, name, [content], shapes, fixed, states)
 
 
 def _network(
-    model: ir.Model, name: str, sources: Iterable[bytes], shapes: Mapping[str, tuple[int, ...]]
+    model: ir.Model,
+    name: str,
+    sources: Iterable[bytes],
+    shapes: Mapping[str, tuple[int, ...]] | None,
+    fixed: Mapping[str, float] | None,
+    named_states: Mapping[str, str] | None,
 ) -> Network:
     try:
         normalise(model)
-        settle_shapes(model, shapes)
+        settle_shapes(model, shapes or {}, fixed or {})
         tidy(model)
         inputs = tuple(_handed_over(model.graph, value, "input") for value in model.graph.inputs)
         outputs = tuple(_handed_over(model.graph, value, "output") for value in model.graph.outputs)
+        states = find_states(model.graph, named_states or {})
+        gather(model.graph, states)
         _check_whole(model)
     except InvalidNetworkError as error:
         raise InvalidNetworkError(f"{name}: {error}", node=error.node) from error
@@ -141,7 +166,19 @@ def _network(
         sha256.update(source)
     if shapes:
         sha256.update(json.dumps({key: list(shapes[key]) for key in sorted(shapes)}).encode())
-    return Network(name, sha256.hexdigest(), inputs, outputs, model)
+    if fixed:
+        sha256.update(json.dumps({"fixed": dict(sorted(fixed.items()))}).encode())
+    if states:
+        sha256.update(json.dumps({"states": dict(named_states or {})}).encode())
+    kept = names_of(states)
+    return Network(
+        name,
+        sha256.hexdigest(),
+        tuple(tensor for tensor in inputs if tensor.name not in kept),
+        tuple(tensor for tensor in outputs if tensor.name not in kept),
+        model,
+        states,
+    )
 
 
 def _check_whole(model: ir.Model) -> None:

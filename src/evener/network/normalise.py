@@ -48,8 +48,7 @@ def normalise(model: ir.Model) -> None:
     if not model.graph.outputs:
         raise InvalidNetworkError("the network has no outputs: mark what it answers and export it")
     _apply(common.RemoveInitializersFromInputsPass(), model)
-    _apply(common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0), model)
-    _apply(common.NameFixPass(_AfterOutput()), model)
+    set_apart(model)
     try:
         model.graph.sort()
     except ValueError as error:
@@ -58,6 +57,16 @@ def normalise(model: ir.Model) -> None:
         ) from error
     tidy(model)
     model.ir_version = IR_VERSION
+
+
+def set_apart(model: ir.Model) -> None:
+    """Make Constant nodes initialisers, and every name unique, in place.
+
+    Raises:
+        InvalidNetworkError: a Constant node holds no value.
+    """
+    _apply(common.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0), model)
+    _apply(common.NameFixPass(_AfterOutput()), model)
 
 
 def tidy(model: ir.Model) -> None:

@@ -27,7 +27,8 @@ from evener.network.units import needs_of, units_of
 
 MOST_PLACES: Final = 100
 """Planning takes the square of the places, and timing two sessions for each."""
-_MOST_DOWNSETS: Final = 10_000  # of one part: some tenths of a second to look through
+MOST_DOWNSETS: Final = 10_000
+"""Of one part; so many take some tenths of a second to look through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,8 @@ class Places:
 def is_legal(values: Sequence[ir.Value], *, max_live: int) -> bool:
     """Whether a network may be cut where these values cross.
 
-    Before a DequantizeLinear the same numbers take a quarter of the bytes: never cut after one.
+    Before a DequantizeLinear the same numbers take a quarter of the bytes: never cut after one. A
+    sum and the layer normalisation of it are computed as one, which rounds differently than apart.
 
     Args:
         values: all that cross.
@@ -88,9 +90,20 @@ def is_legal(values: Sequence[ir.Value], *, max_live: int) -> bool:
     if not 0 < len(values) <= max_live:
         return False
     makers = [value.producer() for value in values]
-    return all(as_tensor(value) is not None for value in values) and not any(
-        maker is not None and maker.op_type == "DequantizeLinear" for maker in makers
+    return (
+        all(as_tensor(value) is not None for value in values)
+        and not any(maker and maker.op_type == "DequantizeLinear" for maker in makers)
+        and not any(map(is_normalised_sum, values))
     )
+
+
+def is_normalised_sum(value: ir.Value) -> bool:
+    """Whether a value is a sum that a layer normalisation reads."""
+    maker = value.producer()
+    if maker is None or maker.op_type != "Add":
+        return False
+    readers = {node.op_type for node, _ in value.uses()}
+    return "LayerNormalization" in readers or {"ReduceMean", "Sub"} <= readers
 
 
 def find_places(
@@ -142,7 +155,7 @@ def _downsets(flow: Flow, units: tuple[int, ...], max_live: int) -> tuple[int, l
     """List the sets of nodes that can have run when some but not all units have."""
     needs = needs_of(flow, units)
     for ends in range(max_live, 0, -1):
-        found = narrow_downsets(needs, ends=ends, most=_MOST_DOWNSETS)
+        found = narrow_downsets(needs, ends=ends, most=MOST_DOWNSETS)
         if found is not None:
             inner = (one for one in found if 0 < one < (1 << len(units)) - 1)
             return ends, [sum(units[at] for at in members(one)) for one in inner]

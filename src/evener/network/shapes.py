@@ -8,6 +8,8 @@ import onnx
 import onnx_ir as ir
 
 from evener.errors import InvalidNetworkError
+from evener.network.branches import take_known_branches
+from evener.network.fixed import fix_inputs
 from evener.network.fold import evaluate, fold_constants
 from evener.network.graph import HANDED_OVER, initialisers, static_shape
 from evener.network.proto import model_proto
@@ -17,25 +19,33 @@ _ML = "ai.onnx.ml"
 _TEXT = ir.DataType.STRING
 
 
-def settle_shapes(model: ir.Model, shapes: Mapping[str, tuple[int, ...]]) -> None:
+def settle_shapes(
+    model: ir.Model, shapes: Mapping[str, tuple[int, ...]], fixed: Mapping[str, float]
+) -> None:
     """Give every value of a normalised model the shape that it has, constants folded, in place.
 
-    What inference finds counts; what the file declares only fills the gaps that it leaves.
+    What inference finds counts; what the file declares only fills the gaps that it leaves. A
+    branch that is always taken then stands in the place of its If.
 
     Args:
         model: normalised, so that its inputs are inputs only.
         shapes: shape by name of input, for those that leave one open.
+        fixed: number by name of input, for those that become constants.
 
     Raises:
-        InvalidNetworkError: `shapes` does not fit the inputs or leaves some open, or two nodes
-            contradict one another.
+        InvalidNetworkError: `shapes` does not fit the inputs or leaves some open, `fixed` does not
+            fit them, or two nodes contradict one another.
     """
     symbols = bind_inputs(model.graph.inputs, shapes)
+    fix_inputs(model.graph, fixed)
     declared = _take_declared(model.graph, symbols)
     while True:
         _infer(model)
         if not (
-            fold_constants(model) or _probe_classic_models(model) or _use_declared(model, declared)
+            fold_constants(model)
+            or take_known_branches(model)
+            or _probe_classic_models(model)
+            or _use_declared(model, declared)
         ):
             return
 
@@ -53,6 +63,8 @@ def bind_inputs(
     """
     by_name = {value.name or "": value for value in inputs}
     symbols: dict[str, int] = {}
+    for value in inputs:
+        _open_unknown(value)
     for name, given in shapes.items():
         if name not in by_name:
             near = get_close_matches(name, by_name, n=1)
@@ -74,6 +86,15 @@ def bind_inputs(
         value.shape = ir.Shape(sizes)
         _check_settled(name, value.shape)
     return symbols
+
+
+def _open_unknown(value: ir.Value) -> None:
+    """Leave open without a name what exporters write as a size below 0, or all as "?" alike."""
+    if value.shape is not None:
+        value.shape = ir.Shape(
+            None if (isinstance(size, int) and size < 0) or size == ir.SymbolicDim("?") else size
+            for size in value.shape
+        )
 
 
 def _bind(value: ir.Value, given: tuple[int, ...], symbols: dict[str, int]) -> None:
@@ -137,7 +158,7 @@ def _take_declared(
                     size if isinstance(size, int) else symbols.get(size.value or "", 0)
                     for size in value.shape
                 ]
-                if all(sizes):
+                if all(size > 0 for size in sizes):
                     declared[value] = (value.type, tuple(sizes))
             value.shape = None
             value.type = None

@@ -2,9 +2,11 @@
 
 from evener.errors import InputError
 from evener.network.blocks import Blocks
-from evener.network.graph import between, initialisers, reads
+from evener.network.flow import members
+from evener.network.graph import between, initialisers, live_nodes, reads
 from evener.network.model import Network
 from evener.network.proto import model_proto
+from evener.network.state import State, states_within
 
 
 def segment_model(
@@ -14,8 +16,8 @@ def segment_model(
 
     Tensors keep their names. Its inputs are those of the first block and its outputs those of the
     last, in their order, but for tensors that only pass by: it neither reads nor answers them
-    unless asked to, as a stage hands them on itself. Constants that other blocks read too are
-    copied. The same blocks give the same bytes.
+    unless asked to, as a stage hands them on itself. Then come the states that it keeps. Constants
+    that other blocks read too are copied. The same blocks give the same bytes.
 
     Args:
         network: what was cut.
@@ -41,7 +43,10 @@ def segment_model(
         )
     inputs = [network.value(tensor.name) for tensor in blocks.blocks[first].inputs]
     outputs = [network.value(tensor.name) for tensor in blocks.blocks[last].outputs]
-    nodes = between(network.model.graph, set(inputs), outputs)
+    states = segment_states(network, blocks, first, last)
+    old = [network.value(state.input.name) for state in states]
+    new = [network.value(state.output.name) for state in states]
+    nodes = between(network.model.graph, set(inputs), [*outputs, *new])
     if not passing:
         read = {value for node in nodes for value in reads(node)}
         passed = set(inputs) & set(outputs)
@@ -49,13 +54,24 @@ def segment_model(
         outputs = [value for value in outputs if value not in passed]
     content: bytes = model_proto(
         nodes,
-        inputs=inputs,
-        outputs=outputs,
+        inputs=[*inputs, *old],
+        outputs=list(dict.fromkeys([*outputs, *new])),  # a new state may cross the cut as well
         initialisers=initialisers(nodes, outputs),
         opsets=network.model.opset_imports,
         name=f"{network.name}-{first}-{last}",
     ).SerializeToString()
     return content
+
+
+def segment_states(network: Network, blocks: Blocks, first: int, last: int) -> tuple[State, ...]:
+    """List the states that blocks `first` to `last` keep from frame to frame."""
+    if blocks.done:
+        alive = live_nodes(network.model.graph)
+        ran = members(blocks.done[last + 1] & ~blocks.done[first])
+        return states_within(network.states, [alive[number] for number in ran])
+    names = {name for part in blocks.nodes[first : last + 1] for name in part}
+    nodes = [node for node in network.model.graph if node.name in names]
+    return states_within(network.states, nodes)
 
 
 def whole_model(network: Network) -> bytes:

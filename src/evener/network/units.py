@@ -6,8 +6,12 @@ no more use once it has run: an activation, a normalisation, the sum that ends a
 it would only put one more tensor across the place behind it; then it falls to the right, into the
 unit of the first main node that needs it: the pool before a branch, or beside a skip connection.
 DequantizeLinear always falls to the right, because before it the tensor is four times smaller.
-Units keep the order of their main nodes, and none needs a later one.
+Units keep the order of their main nodes, and none needs a later one. What touches a state is one
+unit, with all between.
 """
+
+from functools import reduce
+from operator import or_
 
 import onnx_ir as ir
 
@@ -41,6 +45,11 @@ def units_of(flow: Flow, part: range) -> tuple[int, ...]:
     sets = [0] * max(1, len(main))
     for number, at in unit.items():
         sets[at] |= 1 << number
+    for held in flow.held:
+        touched = [at for at, nodes in enumerate(sets) if nodes & held]
+        if touched:  # units between two others may need the one and be needed by the other
+            first, last = touched[0], touched[-1]
+            sets[first : last + 1] = [reduce(or_, sets[first : last + 1])]
     return tuple(sets)
 
 

@@ -58,6 +58,15 @@ class Entry:
             self._credit_at_s = record.clock()
             self._may_pull.notify()
 
+    def check_open(self) -> None:
+        """Check that a run may begin.
+
+        Raises:
+            ChannelClosedError: the pipeline is closed.
+        """
+        with self._lock:
+            self._check_open()
+
     def get(self, deadline: float | None = None) -> Message:  # noqa: ARG002 - lanes wait for ever
         """Take the next frame as soon as a credit is free; waits between runs too.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from evener.artifacts.tensor import Tensor
 from evener.errors import FrameFailedError, InputError, RuntimeFailedError
+from evener.network.state import State
 from evener.run.entry import Frame
 from evener.runtime.pinning import pinned
 from evener.runtime.session import Array, Optimisation, Runtime, empty
@@ -18,7 +19,8 @@ class Answers:
     """What the unsplit network answers to some frames, and how far a pipeline was from it.
 
     Args:
-        expected: the unsplit network's answer to each frame of the pool.
+        expected: the unsplit network's answer to each frame of the pool; of a network with states
+            to every frame of the run.
 
     Attributes:
         frames: how many answers were compared.
@@ -71,6 +73,7 @@ def run_unsplit(
     outputs: Sequence[Tensor],
     runtime: Runtime,
     core: int,
+    states: Sequence[State] = (),
     optimisation: Optimisation = "all",
     clock: Callable[[], float] = time.perf_counter,
 ) -> Unsplit:
@@ -83,6 +86,7 @@ def run_unsplit(
         outputs: what an answer is to hold, in order.
         runtime: what runs it.
         core: the logical CPU.
+        states: what goes from frame to frame; zero before the first.
         optimisation: how far it is optimised; the pipeline's own for a fair comparison.
         clock: the time, in seconds.
 
@@ -94,17 +98,20 @@ def run_unsplit(
     with pinned((core,)):
         session = runtime.open(network, cores=(core,), optimisation=optimisation)
         try:
-            reads = _places(session.inputs, inputs, "reads")
+            reads = _places(session.inputs, (*inputs, *(one.input for one in states)), "reads")
             writes = _places(outputs, session.outputs, "does not write")
+            renewed = _places([one.output for one in states], session.outputs, "does not write")
+            kept = [np.zeros(one.input.shape, one.input.dtype) for one in states]
             answers, times_s = [], []
             for number, frame in enumerate(frames):
                 answer = [empty(tensor) for tensor in session.outputs]
                 begun_s = clock()
                 try:
-                    session.run([frame[place] for place in reads], answer)
+                    session.run([(*frame, *kept)[place] for place in reads], answer)
                 except RuntimeFailedError as error:
                     raise FrameFailedError(str(error), frame_id=number) from error
                 times_s.append(clock() - begun_s)
+                kept = [answer[place] for place in renewed]
                 answers.append(tuple([answer[place] for place in writes]))
         finally:
             session.close()

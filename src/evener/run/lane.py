@@ -1,33 +1,24 @@
 """One thread on one core set that runs its part of every frame it gets.
 
 The thread opens its own sessions, so that it is one of their threads, and closes them at its end.
+`Worker` is what a pipeline asks of it; `process.py` has one that lives in a process of its own.
 """
 
 import threading
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
-from typing import Protocol
+from typing import Any, Protocol
 
 from evener.artifacts.plan import Lane
 from evener.comm.channel import Message, Slot
 from evener.errors import ChannelClosedError, ChannelError, InputError, StageFailedError
+from evener.run.order import Inlet, OrderedInlet
+from evener.run.progress import GAUGE_DOUBLES, Gauge
 from evener.run.record import LaneProgress, LaneRecord
-from evener.run.wiring import Circuit, Wiring
+from evener.run.wiring import Circuit, Ports, Wiring
 from evener.runtime import pinning
 from evener.runtime.session import Optimisation, Runtime, Session
-
-
-class Inlet(Protocol):
-    """The reading half of a channel."""
-
-    def get(self, deadline: float | None = None) -> Message:
-        """Take the next frame; see `evener.comm.channel.Channel.get`."""
-        ...
-
-    def free(self, slot: Slot) -> None:
-        """Give a slot back that `get` returned."""
-        ...
 
 
 class Outlet(Protocol):
@@ -50,14 +41,77 @@ class Outlet(Protocol):
         ...
 
 
+class Worker(Protocol):
+    """A lane of a plan at work, wherever that is."""
+
+    @property
+    def stage(self) -> int:
+        """Index of its stage."""
+        ...
+
+    @property
+    def lane(self) -> Lane:
+        """Where and what it runs."""
+        ...
+
+    def launch(self, runtimes: Mapping[str, Runtime], optimisation: Optimisation) -> None:
+        """Begin to live, without waiting for it.
+
+        Raises:
+            InputError: the runtimes cannot go where the lane is.
+        """
+        ...
+
+    def open(self, models: Sequence[bytes]) -> Sequence[Ports]:
+        """Open a session for each part of the lane, and return what each reads and writes.
+
+        Args:
+            models: the model of each part; once its session is open, the lane keeps none.
+
+        Raises:
+            InputError: this process may not use one of its cores.
+            StageFailedError: a runtime refused a part.
+        """
+        ...
+
+    def start(self, wiring: Wiring, source: Any, to: Any) -> None:  # noqa: ANN401 - see below
+        """Take frames from an inlet and hand them to an outlet, from now on.
+
+        Both are of the kind that this worker's transport makes: an `Inlet` and an `Outlet` of this
+        process, or channels that another process can join.
+        """
+        ...
+
+    def begin(self) -> None:
+        """Forget the times of the run before; no frame may be in flight."""
+        ...
+
+    def record(self) -> LaneRecord:
+        """Return what it did in this run."""
+        ...
+
+    def progress(self) -> LaneProgress:
+        """Return what it does just now; any thread may ask."""
+        ...
+
+    def abandon(self) -> None:
+        """Give it up where it hangs: a process is killed, a thread is never waited for."""
+        ...
+
+    def join(self, patience_s: float) -> bool:
+        """Wait for its end, once its inlet and outlet are closed; return whether it came."""
+        ...
+
+
 class LaneThread:
-    """A lane of a plan at work.
+    """A lane as a thread of this process; see `Worker`.
 
     Args:
         stage: index of its stage.
         lane: where and what it runs.
         clock: the time, in seconds.
         crashed: called with an error that is no frame's, after which the lane ends.
+        gauge: where it shows its progress.
     """
 
     def __init__(
@@ -66,39 +120,27 @@ class LaneThread:
         lane: Lane,
         *,
         clock: Callable[[], float],
-        crashed: Callable[[Exception], None],
+        crashed: Callable[[StageFailedError], None],
+        gauge: Gauge | None = None,
     ) -> None:
         self.stage = stage
         self.lane = lane
         self._clock = clock
         self._crashed = crashed
+        self._gauge = gauge or Gauge(array("d", [0.0] * GAUGE_DOUBLES))
         self._times_s = array("d")
-        self._at: tuple[int, float] | None = None
         self._confirmed: tuple[int, ...] = ()
-        self._models: SimpleQueue[bytes] = SimpleQueue()
+        self._models: SimpleQueue[bytes | None] = SimpleQueue()
         self._opened: SimpleQueue[Sequence[Session] | Exception] = SimpleQueue()
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._sessions: Sequence[Session] = ()
         self._thread: threading.Thread | None = None
+        self._abandoned = False
+        self._circuit: Circuit | None = None
+        self._inlet: OrderedInlet | None = None
 
-    def open(
-        self,
-        models: Sequence[bytes],
-        runtimes: Mapping[str, Runtime],
-        optimisation: Optimisation,
-    ) -> Sequence[Session]:
-        """Start the thread and open a session for each part of the lane.
-
-        Args:
-            models: the model of each part; once its session is open, the lane keeps none.
-            runtimes: by name.
-            optimisation: how far the runtimes optimise each part.
-
-        Raises:
-            InputError: this process may not use one of its cores.
-            StageFailedError: a runtime refused a part.
-        """
-        for model in models:
-            self._models.put(model)
+    def launch(self, runtimes: Mapping[str, Runtime], optimisation: Optimisation) -> None:
+        """Start the thread; see `Worker.launch`."""
         self._thread = threading.Thread(
             target=self._live,
             args=(runtimes, optimisation),
@@ -106,19 +148,32 @@ class LaneThread:
             daemon=True,
         )
         self._thread.start()
+
+    def open(self, models: Sequence[bytes]) -> Sequence[Session]:
+        """Open a session for each part; see `Worker.open`."""
+        for model in models:
+            self._models.put(model)
         opened = self._opened.get()
         if isinstance(opened, Exception):
             raise opened
+        self._sessions = opened
         return opened
 
-    def start(self, sessions: Sequence[Session], wiring: Wiring, source: Inlet, to: Outlet) -> None:
-        """Let the opened lane take frames from an inlet and hand them to an outlet."""
-        circuit = Circuit(sessions, wiring)
+    def start(self, wiring: Wiring, source: Inlet, to: Outlet) -> None:
+        """Take frames from now on; see `Worker.start`."""
+        circuit = self._circuit = Circuit(self._sessions, wiring)
+        if wiring.states:
+            source = self._inlet = OrderedInlet(source)
         self._work.put(lambda: self._run_frames(circuit, source, to))
 
     def begin(self) -> None:
-        """Forget the times of the run before; no frame may be in flight."""
-        self._times_s, self._at = array("d"), None
+        """Forget the times and states of the run before; no frame may be in flight."""
+        self._times_s = array("d")
+        self._gauge.reset()
+        if self._circuit is not None:
+            self._circuit.reset()
+        if self._inlet is not None:
+            self._inlet.begin()
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""
@@ -132,23 +187,22 @@ class LaneThread:
 
     def progress(self) -> LaneProgress:
         """Return what it does just now; any thread may ask."""
-        frame_id, since_s = self._at or (None, 0.0)
-        return LaneProgress(
-            stage=self.stage,
-            lane=self.lane,
-            frame_id=frame_id,
-            since_s=since_s,
-            times_s=self._times_s,
-        )
+        return self._gauge.progress(self.stage, self.lane)
+
+    def abandon(self) -> None:
+        """Never wait for the thread: its session hangs, and no thread can be killed."""
+        self._abandoned = True
 
     def join(self, patience_s: float) -> bool:
         """Wait for the thread's end, once its inlet and outlet are closed.
 
         Returns:
-            Whether it ended in time. The thread itself does not wait for its own end.
+            Whether it ended in time, or was abandoned. The thread itself does not wait for its
+            own end.
         """
+        self._models.put(None)
         self._work.put(None)
-        if self._thread is None or self._thread is threading.current_thread():
+        if self._thread is None or self._thread is threading.current_thread() or self._abandoned:
             return True
         self._thread.join(patience_s)
         return not self._thread.is_alive()
@@ -163,13 +217,17 @@ class LaneThread:
             with pinning.pinned(self.lane.cores):
                 before = pinning.threads()
                 for part in self.lane.parts:
+                    model = self._models.get()
+                    if model is None:
+                        return  # closed before it was opened
                     session = runtimes[part.runtime].open(
-                        self._models.get(),
+                        model,
                         cores=self.lane.cores,
                         precision=part.precision,
                         optimisation=optimisation,
                     )
                     sessions.append(session)
+                    del model
                 confirmed = pinning.confirmed_cores(frozenset(self.lane.cores), before)
                 self._confirmed = tuple(core for core in self.lane.cores if core in confirmed)
                 self._opened.put(sessions)
@@ -189,7 +247,14 @@ class LaneThread:
         except ChannelClosedError:
             return  # how a lane ends
         except Exception as error:  # noqa: BLE001 - raised again to the thread that runs
-            self._crashed(error)
+            failure = StageFailedError(
+                f"stage {self.stage} on {self.lane.processor} broke down: {error}",
+                stage=self.stage,
+                processor=self.lane.processor,
+                cores=self.lane.cores,
+            )
+            failure.__cause__ = error
+            self._crashed(failure)
 
     def _run_frame(self, message: Message, circuit: Circuit, source: Inlet, to: Outlet) -> None:
         frame_id, slot = message.frame_id, message.slot
@@ -198,16 +263,17 @@ class LaneThread:
             return
         target = to.acquire()
         begun_s = self._clock()
-        self._at = frame_id, begun_s
+        self._gauge.begin(frame_id, begun_s)
         try:
             circuit.run(slot.arrays, target.arrays)
         except Exception as error:  # noqa: BLE001 - a runtime's; travels in band to who runs
-            self._at = None
+            self._gauge.end(None)
             to.free(target)
             to.put_error(frame_id, self._failure(frame_id, error))
         else:
-            self._at = None  # what the caller's `emit` takes is no work of this lane
-            self._times_s.append(self._clock() - begun_s)
+            took_s = self._clock() - begun_s
+            self._gauge.end(took_s)  # what the caller's `emit` takes is no work of this lane
+            self._times_s.append(took_s)
             to.put(frame_id, target)
         source.free(slot)
 

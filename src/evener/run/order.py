@@ -1,6 +1,8 @@
 """Put back in order what lanes of unequal speed finish out of order."""
 
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from evener.comm.channel import Message, Slot
 
 ItemT = TypeVar("ItemT")
 
@@ -35,3 +37,44 @@ class InOrder(Generic[ItemT]):
         if item is not None:
             self._next += 1
         return item
+
+
+class Inlet(Protocol):
+    """The reading half of a channel."""
+
+    def get(self, deadline: float | None = None) -> Message:
+        """Take the next frame; see `evener.comm.channel.Channel.get`."""
+        ...
+
+    def free(self, slot: Slot) -> None:
+        """Give a slot back that `get` returned."""
+        ...
+
+
+class OrderedInlet:
+    """An inlet whose frames come in order, whatever lanes of the stage before finish first.
+
+    What is early keeps its slot: a channel has one for every frame in flight.
+
+    Args:
+        inlet: where frames come from, in any order and none left out.
+    """
+
+    def __init__(self, inlet: Inlet) -> None:
+        self._inlet = inlet
+        self._order: InOrder[Message] = InOrder()
+
+    def begin(self) -> None:
+        """Wait for the first frame of a new run; none of another may be in flight."""
+        self._order = InOrder()
+
+    def get(self, deadline: float | None = None) -> Message:
+        """Take the frame that follows the last one taken."""
+        while (message := self._order.pop()) is None:
+            early = self._inlet.get(deadline)
+            self._order.put(early.frame_id, early)
+        return message
+
+    def free(self, slot: Slot) -> None:
+        """Give a slot back that `get` returned."""
+        self._inlet.free(slot)

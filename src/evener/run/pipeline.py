@@ -1,9 +1,9 @@
 """Run a plan: frames through stages on cores of their own, answers in order, memory bounded.
 
-Each lane of each stage is one thread (`lane.py`). The first stage's lanes take frames by credit
-(`entry.py`), stages hand on through channels, and the last stage's lanes emit in order
-(`sink.py`): no further thread stands between a frame and its answer. A pipeline that waits for
-its next run uses no CPU.
+Each lane of each stage is one thread (`lane.py`) or one process (`process.py`). The first stage's
+lanes take frames by credit (`entry.py`), stages hand on through channels, and the last stage's
+lanes emit in order (`sink.py`). `transport.py` joins them. A pipeline that waits for its next run
+uses no CPU.
 """
 
 import time
@@ -14,17 +14,17 @@ from typing import Final, Self
 
 import numpy as np
 
-from evener.artifacts.plan import Plan
+from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
-from evener.comm.threads import ThreadChannel
-from evener.errors import InputError, StageFailedError
+from evener.errors import ChannelClosedError, InputError, StageFailedError
+from evener.network.state import State
 from evener.run.entry import Entry, Frame
-from evener.run.lane import Inlet, LaneThread, Outlet
 from evener.run.record import LaneProgress, Record, trace_of
 from evener.run.sink import Emit, Sink
+from evener.run.transport import Joints, Transport, get_transport
 from evener.run.wiring import Wiring, wire
-from evener.runtime.session import Array, Optimisation, Runtime, Session
+from evener.runtime.session import Array, Optimisation, Runtime
 
 Segments = Callable[[int, int], bytes]
 CLOSE_PATIENCE_S: Final = 10.0
@@ -38,13 +38,16 @@ class Pipeline:
         segments: the model of blocks `first` to `last`, last included.
         inputs: what a frame holds, in the network's order.
         runtimes: runtimes by name; those that the plan names must be there.
+        states: what goes from frame to frame; zero before the first frame of each run.
         optimisation: how far the runtimes optimise each segment.
         credits: most frames in flight; the plan's own number if None.
+        transport: where the lanes live, and how they hand on: "threads" of this process, or
+            "processes" of their own, which cost more per hand-off and cannot break this one.
         clock: the time, in seconds.
 
     Raises:
         InputError: the plan names a runtime that is not there, does not run its blocks in order,
-            or there is no credit.
+            there is no credit, or no such transport.
     """
 
     def __init__(
@@ -54,8 +57,10 @@ class Pipeline:
         *,
         inputs: Sequence[Tensor],
         runtimes: Mapping[str, Runtime],
+        states: Sequence[State] = (),
         optimisation: Optimisation = "all",
         credits: int | None = None,
+        transport: str | Transport = "threads",
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.plan = plan
@@ -63,16 +68,21 @@ class Pipeline:
         self.credits = plan.credits if credits is None else credits
         _check(plan, self.credits, runtimes)
         self._segments = segments
+        self._states = states
         self._runtimes = runtimes
         self._optimisation = optimisation
         self._clock = clock
         self._running = Lock()
         self._entry = Entry(self.credits)
         self._sink: Sink | None = None
-        self._channels: list[ThreadChannel] = []
+        self._joints = Joints()
         self._outputs: tuple[Tensor, ...] = ()
+        self._transport = get_transport(transport) if isinstance(transport, str) else transport
         self._lanes = [
-            [LaneThread(index, lane, clock=clock, crashed=self._shut) for lane in stage.lanes]
+            [
+                self._transport.worker(index, lane, clock=clock, crashed=self._shut)
+                for lane in stage.lanes
+            ]
             for index, stage in enumerate(plan.stages)
         ]
 
@@ -141,10 +151,14 @@ class Pipeline:
     def abandon(self, cause: Exception) -> None:
         """End a run that hangs, from another thread, and wait for nothing.
 
-        The run ends with a ChannelClosedError of this cause. Lanes that wait end; one that hangs
-        in its session cannot be stopped from outside: it keeps its thread and its sessions until
-        it comes back by itself, and nothing it does then reaches anyone.
+        The run ends with this cause if it is a StageFailedError, else with a ChannelClosedError of
+        it. Lanes that wait end, and the processes of lanes are killed. A thread that hangs in its
+        session cannot be stopped from outside: it keeps its sessions until it comes back by
+        itself, `close` does not wait for it, and nothing it does then reaches anyone. What was not
+        emitted stays `in_flight`.
         """
+        for lane in (lane for stage in self._lanes for lane in stage):
+            lane.abandon()
         self._shut(cause)
 
     def run(self, frames: Iterable[Frame], emit: Emit) -> Trace:
@@ -165,7 +179,8 @@ class Pipeline:
 
         Raises:
             InputError: no frame at all, an array of a wrong shape or type, or a run in progress.
-            StageFailedError: a stage failed at a frame.
+            StageFailedError: a stage failed at a frame; or it broke down or was given up, then
+                the pipeline is closed, and `in_flight` holds what was not emitted.
             ChannelClosedError: the pipeline is closed.
         """
         if isinstance(frames, list | tuple):
@@ -180,18 +195,25 @@ class Pipeline:
     def _run(self, frames: Iterator[Frame], emit: Emit) -> Trace:
         record = Record(self._clock)
         lanes = [lane for stage in self._lanes for lane in stage]
-        for lane in lanes:
-            lane.begin()
         if self._sink is None:
             raise InputError("this pipeline is not open; use it as a context manager")
         self._sink.begin(emit, record)
+        failure: BaseException | None = None
         try:
+            self._entry.check_open()
+            for lane in lanes:
+                lane.begin()
             self._entry.begin(frames, record)
             self._entry.wait()
+        except ChannelClosedError as closed:
+            broken = isinstance(closed.__cause__, StageFailedError)
+            failure = closed.__cause__ if broken else closed
         except BaseException:
             self._shut()
             raise
-        failure = self._sink.failure or self._entry.failure
+        if failure is not None:
+            self._sink.settle()
+        failure = failure or self._sink.failure or self._entry.failure
         if failure is not None:
             raise failure
         if not record.emitted:
@@ -199,66 +221,83 @@ class Pipeline:
         return trace_of(record, [lane.record() for lane in lanes], credits=self.credits)
 
     def _open(self) -> None:
-        stages: list[list[tuple[Sequence[Session], Wiring]]] = []
-        tensors = self.inputs
+        for stage in self._lanes:
+            for lane in stage:
+                lane.launch(self._runtimes, self._optimisation)
+        wirings: list[list[Wiring]] = []
+        tensors = [self.inputs]
         for index in range(len(self._lanes)):
-            opened = self._open_stage(index, tensors)
-            stages.append(opened)
-            tensors = opened[0][1].outputs
-        self._outputs = tensors
-        self._sink = Sink(tensors, self.credits, self._entry)
-        self._channels = [
-            ThreadChannel([(t.shape, t.dtype) for t in opened[0][1].outputs], self.credits)
-            for opened in stages[:-1]
-        ]
-        inlets: list[Inlet] = [self._entry, *self._channels]
-        outlets: list[Outlet] = [*self._channels, self._sink]
-        for lanes, opened, inlet, outlet in zip(self._lanes, stages, inlets, outlets, strict=True):
-            for lane, (sessions, wiring) in zip(lanes, opened, strict=True):
-                lane.start(sessions, wiring, inlet, outlet)
+            wirings.append(self._open_stage(index, tensors[-1]))
+            tensors.append(wirings[-1][0].outputs)
+        self._outputs = tensors[-1]
+        self._sink = Sink(self._outputs, self.credits, self._entry)
+        self._joints = self._transport.join(
+            tensors,
+            [len(stage) for stage in self._lanes],
+            credits=self.credits,
+            entry=self._entry,
+            sink=self._sink,
+            crashed=self._shut,
+        )
+        for index, stage in enumerate(self._lanes):
+            inlet, outlet = self._joints.inlets[index], self._joints.outlets[index]
+            for lane, wiring in zip(stage, wirings[index], strict=True):
+                lane.start(wiring, inlet, outlet)
 
-    def _open_stage(
-        self, index: int, inputs: Sequence[Tensor]
-    ) -> list[tuple[Sequence[Session], Wiring]]:
+    def _open_stage(self, index: int, inputs: Sequence[Tensor]) -> list[Wiring]:
         """Open the lanes of one stage; no longer than that are its models in memory."""
         made: dict[tuple[int, int], bytes] = {}
         outputs = self.plan.stages[index].outputs
-        opened = []
+        wirings = []
         for lane in self._lanes[index]:
             spans = [(part.first_block, part.last_block) for part in lane.lane.parts]
             made |= {span: self._segments(*span) for span in spans if span not in made}
-            models = [made[span] for span in spans]
-            sessions = lane.open(models, self._runtimes, self._optimisation)
-            opened.append((sessions, wire(sessions, inputs=inputs, outputs=outputs, stage=index)))
-        return opened
+            ports = lane.open([made[span] for span in spans])
+            wiring = wire(ports, inputs=inputs, outputs=outputs, stage=index, states=self._states)
+            wirings.append(wiring)
+            if wiring.states and len(self._lanes[index]) > 1:
+                raise InputError(
+                    f"stage {index} keeps the state '{wiring.states[0].name}' from frame to frame "
+                    f"and has {len(self._lanes[index])} lanes, each of which would see only some "
+                    "frames; plan the network again"
+                )
+        return wirings
 
     def _shut(self, cause: Exception | None = None) -> None:
         """Tell every lane to end, and wait for none."""
         if self._sink is not None:
             self._sink.close()
         self._entry.close(cause)
-        for channel in self._channels:
-            channel.close(cause)
+        self._joints.close(cause)
 
     def _join(self) -> StageFailedError | None:
         deadline_s = time.monotonic() + CLOSE_PATIENCE_S
         late = None
         for lane in (lane for stage in self._lanes for lane in stage):
             if not lane.join(max(0.0, deadline_s - time.monotonic())):
-                late = StageFailedError(
-                    f"stage {lane.stage} on {lane.lane.processor} did not end within "
-                    f"{CLOSE_PATIENCE_S:g} s: its session or the source of frames hangs; end the "
-                    "process",
-                    stage=lane.stage,
-                    processor=lane.lane.processor,
-                    cores=lane.lane.cores,
-                )
+                name = f"stage {lane.stage} on {lane.lane.processor}"
+                late = _late(name, lane.stage, lane.lane)
+        for carrier in self._joints.carriers:
+            if not carrier.join(max(0.0, deadline_s - time.monotonic())):
+                late = _late(f"the carrier at the {carrier.name}", -1, None)
+        if late is None:
+            self._joints.release()
         return late
 
     def _checked(self, frames: Iterable[Frame]) -> Iterator[Frame]:
         for number, frame in enumerate(frames):
             _check_frame(number, frame, self.inputs)
             yield tuple([a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in frame])
+
+
+def _late(name: str, stage: int, lane: Lane | None) -> StageFailedError:
+    return StageFailedError(
+        f"{name} did not end within {CLOSE_PATIENCE_S:g} s: its session or the source of frames "
+        "hangs; end the process",
+        stage=stage,
+        processor="" if lane is None else lane.processor,
+        cores=() if lane is None else lane.cores,
+    )
 
 
 def _check(plan: Plan, credits: int, runtimes: Mapping[str, Runtime]) -> None:

@@ -2,12 +2,15 @@
 
 from array import array
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from evener.artifacts.plan import Lane
 from evener.artifacts.trace import StageTrace, Trace, streaming_rate_hz
+
+RECENT: Final = 128  # times that a lane's progress shows
 
 
 class Record:
@@ -34,14 +37,18 @@ class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
         lane: where and what it runs.
         frame_id: the frame in its sessions; None while it waits.
         since_s: when that frame entered them, by the pipeline's clock.
-        times_s: time of each frame before it in this run, in seconds; it grows.
+        frames: how many frames it ran before in this run.
+        recent_s: times of the last of them, at most `RECENT`, in seconds.
+        process: id of the process it lives in; None for this one.
     """
 
     stage: int
     lane: Lane
     frame_id: int | None
     since_s: float
-    times_s: Sequence[float]
+    frames: int
+    recent_s: Sequence[float]
+    process: int | None = None
 
 
 class LaneRecord(msgspec.Struct, frozen=True, kw_only=True):

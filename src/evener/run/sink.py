@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from threading import Lock
+from threading import Condition, Lock, get_ident
 from time import perf_counter
 
 from evener.artifacts.tensor import Tensor
@@ -31,7 +31,10 @@ class Sink:
         self._free = deque(allocate([(tensor.shape, tensor.dtype) for tensor in tensors], slots))
         self._entry = entry
         self._lock = Lock()
+        self._ended = Condition(self._lock)
         self._emitting = False
+        self._emitter = 0  # the thread that emits, or did last
+        self._closed = False
         self._order: InOrder[Message] = InOrder()
         self._emit: Emit = _nowhere
         self._record: Record = Record(perf_counter)
@@ -45,9 +48,19 @@ class Sink:
             self._emit, self._record, self.failure = emit, record, None
 
     def close(self) -> None:
-        """Emit nothing from now on: the run that waited for it is over."""
+        """Emit nothing from now on: the run that waited for it is over.
+
+        What comes later stays in flight, so that it can be run again elsewhere.
+        """
         with self._lock:
             self._emit = _nowhere
+            self._closed = True
+
+    def settle(self) -> None:
+        """Wait until the answer that is emitted just now, once closed, was emitted."""
+        with self._lock:
+            while self._emitting and self._emitter != get_ident():
+                self._ended.wait()
 
     def acquire(self, deadline: float | None = None) -> Slot:  # noqa: ARG002 - it never waits
         """Take a free slot to write the next answer into."""
@@ -70,12 +83,13 @@ class Sink:
             self._order.put(message.frame_id, message)
             if self._emitting:
                 return
-            self._emitting = True
+            self._emitting, self._emitter = True, get_ident()
         while True:
             with self._lock:
-                following = self._order.pop()
+                following = None if self._closed else self._order.pop()
                 if following is None:
                     self._emitting = False
+                    self._ended.notify_all()
                     return
             self._emit_one(following)
 

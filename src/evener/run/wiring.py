@@ -5,25 +5,41 @@ What is settled here, once, leaves only list lookups for each frame.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 import numpy as np
 
 from evener.artifacts.tensor import Tensor
 from evener.errors import InputError
+from evener.network.state import State
 from evener.runtime.session import Array, Session, empty
+
+
+class Ports(Protocol):
+    """What a session reads and writes, whichever process it is in."""
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What it reads, in graph order."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """What it writes, in graph order."""
+        ...
 
 
 class Place(msgspec.Struct, frozen=True):
     """Where an array of a lane is.
 
     Attributes:
-        room: the slot that was got, the slot that is handed on, or the lane's own.
+        room: the slot that was got, the slot that is handed on, the lane's own, or the states that
+            it keeps from frame to frame.
         index: its position there.
     """
 
-    room: Literal["in", "out", "own"]
+    room: Literal["in", "out", "own", "state"]
     index: int
 
 
@@ -37,6 +53,8 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
             touches but a later stage reads.
         own: what the lane must allocate for itself.
         outputs: what the stage hands on.
+        states: what the lane keeps from frame to frame.
+        renewed: where the new value of each state is once a frame was computed.
     """
 
     reads: tuple[tuple[Place, ...], ...]
@@ -44,10 +62,17 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     passed: tuple[tuple[int, int], ...]
     own: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    states: tuple[Tensor, ...] = ()
+    renewed: tuple[Place, ...] = ()
 
 
 def wire(
-    sessions: Sequence[Session], *, inputs: Sequence[Tensor], outputs: Sequence[str], stage: int
+    sessions: Sequence[Ports],
+    *,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[str],
+    stage: int,
+    states: Sequence[State] = (),
 ) -> Wiring:
     """Join the sessions of a lane between what comes in and what must go out.
 
@@ -56,12 +81,16 @@ def wire(
         inputs: what the incoming slot holds.
         outputs: names of what the outgoing slot must hold.
         stage: index of the stage, for messages.
+        states: those of the network; the lane keeps those that its sessions read.
 
     Raises:
         InputError: a session reads, or the stage hands on, what nothing before it makes; or two
             sides disagree about a tensor's shape or type.
     """
     found = {tensor.name: (Place("in", index), tensor) for index, tensor in enumerate(inputs)}
+    read = {tensor.name for session in sessions for tensor in session.inputs}
+    kept = [state for state in states if state.input.name in read]
+    found |= {one.input.name: (Place("state", at), one.input) for at, one in enumerate(kept)}
     reads: list[tuple[Place, ...]] = []
     writes: list[tuple[Place, ...]] = []
     own: list[Tensor] = []
@@ -93,6 +122,8 @@ def wire(
         ),
         own=tuple(own),
         outputs=tuple(found[name][1] for name in outputs),
+        states=tuple(state.input for state in kept),
+        renewed=tuple(_find(state.output, found, stage) for state in kept),
     )
 
 
@@ -107,11 +138,21 @@ class Circuit:
     def __init__(self, sessions: Sequence[Session], wiring: Wiring) -> None:
         self._steps = tuple(zip(sessions, wiring.reads, wiring.writes, strict=True))
         self._passed = wiring.passed
+        self._renewed = wiring.renewed
         self._own = [empty(tensor) for tensor in wiring.own]
+        self._states = [np.zeros(tensor.shape, tensor.dtype) for tensor in wiring.states]
+
+    def reset(self) -> None:
+        """Make every state zero, as before the first frame."""
+        for state in self._states:
+            state.fill(0)
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Compute one frame from an incoming slot's arrays into an outgoing slot's."""
-        rooms = {"in": inputs, "out": outputs, "own": self._own}
+        """Compute one frame from an incoming slot's arrays into an outgoing slot's.
+
+        Where a session fails, the states stay those before the frame.
+        """
+        rooms = {"in": inputs, "out": outputs, "own": self._own, "state": self._states}
         for session, reads, writes in self._steps:
             session.run(
                 [rooms[place.room][place.index] for place in reads],
@@ -119,6 +160,8 @@ class Circuit:
             )
         for source, target in self._passed:
             np.copyto(outputs[target], inputs[source])
+        for state, place in zip(self._states, self._renewed, strict=True):
+            np.copyto(state, rooms[place.room][place.index])
 
 
 def _find(tensor: Tensor, found: dict[str, tuple[Place, Tensor]], stage: int) -> Place:

@@ -100,7 +100,8 @@ class ChannelContract:
         first, second = channel.get(), channel.get()
 
         assert (first.frame_id, first.error) == (0, None)
-        assert (second.frame_id, second.slot, second.error) == (1, None, failure)
+        assert (second.frame_id, second.slot) == (1, None)
+        assert same(second.error, failure)
 
     def test_after_close_what_was_put_can_still_be_got(
         self, make: Callable[[int], Channel]
@@ -135,7 +136,7 @@ class ChannelContract:
         for act in (channel.get, channel.acquire):
             with pytest.raises(ChannelClosedError, match="the camera fell") as caught:
                 act()
-            assert caught.value.__cause__ is failure
+            assert same(caught.value.__cause__, failure)
 
     def test_a_slot_may_be_freed_after_close(self, make: Callable[[int], Channel]) -> None:
         """A consumer at work finishes in peace."""
@@ -211,6 +212,11 @@ def put(channel: Channel, frame_id: int, *, fill: int = 0) -> None:
     for array in slot.arrays:
         array[...] = fill
     channel.put(frame_id, slot)
+
+
+def same(one: BaseException | None, other: BaseException) -> bool:
+    """Whether two errors are of one type and one text; between processes a copy travels."""
+    return type(one) is type(other) and str(one) == str(other)
 
 
 def slot_of(message: Message) -> Slot:

@@ -3,7 +3,10 @@
 Its models are short texts, `b"x,y>z"`: read `x` and `y`, write `z`, which is their sum plus one.
 """
 
+import signal
+import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from evener.artifacts.processors import Processor
@@ -14,6 +17,49 @@ from evener.runtime.session import Array, Optimisation, Session
 SHAPE: Final = (2,)
 
 
+def do_nothing(text: str, value: float) -> None:
+    """Be a script that lets every frame pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalAt:
+    """A script that sends its own process a signal at one frame; it can go to other processes.
+
+    Attributes:
+        text: the model.
+        value: the first input's first element.
+        number: the signal.
+    """
+
+    text: str
+    value: float
+    number: signal.Signals
+
+    def __call__(self, text: str, value: float) -> None:
+        """Look whether it is this frame."""
+        if (text, value) == (self.text, self.value):
+            # To this very thread, which then computes no further.
+            signal.pthread_kill(threading.get_ident(), self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseAt:
+    """A script that fails at one frame; it can go to other processes.
+
+    Attributes:
+        text: the model.
+        value: the first input's first element.
+    """
+
+    text: str
+    value: float
+
+    def __call__(self, text: str, value: float) -> None:
+        """Look whether it is this frame."""
+        if (text, value) == (self.text, self.value):
+            raise ValueError(f"{text} does not like {value:g}")
+
+
 class ScriptedRuntime:
     """A runtime of sessions that call a test's function first.
 
@@ -21,7 +67,7 @@ class ScriptedRuntime:
         script: called with the model's text and the first input's first element before each run.
     """
 
-    def __init__(self, script: Callable[[str, float], None] = lambda *_: None) -> None:
+    def __init__(self, script: Callable[[str, float], None] = do_nothing) -> None:
         self.script = script
         self.sessions: list[ScriptedSession] = []
 

@@ -9,8 +9,8 @@ from evener.workflow.board import open_on_board as open_on_board
 from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
 from evener.workflow.by_hand import plan_by_hand as plan_by_hand
+from evener.workflow.dominant import find_dominant as find_dominant
 from evener.workflow.explain import explain_network as explain_network
-from evener.workflow.on_board import run_on_board as run_on_board
 from evener.workflow.opened import Opened as Opened
 from evener.workflow.opened import find_processors as find_processors
 from evener.workflow.opened import open_network as open_network
@@ -19,4 +19,5 @@ from evener.workflow.plan import plan_network as plan_network
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
+from evener.workflow.run_on_board import run_on_board as run_on_board
 from evener.workflow.split import split_network as split_network

@@ -54,6 +54,7 @@ def measure_plans(
                     opened.segments,
                     inputs=opened.network.inputs,
                     runtimes=opened.runtimes,
+                    states=opened.network.states,
                     optimisation=opened.optimisation,
                 )
             )

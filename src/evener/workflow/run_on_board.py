@@ -6,16 +6,15 @@ from pathlib import Path
 
 import msgspec
 
-from evener.artifacts.board import Board, load_board
 from evener.artifacts.files import load
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
-from evener.plan.board import board_profile
 from evener.plan.decide import make_baseline
 from evener.plan.foresee import with_simulated
 from evener.runtime.session import Optimisation
-from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.board import open_on_board
+from evener.workflow.opened import Progress, Shapes, open_blocks
 from evener.workflow.plan import Wish, decide
 from evener.workflow.run import (
     RunResult,
@@ -77,9 +76,14 @@ def run_on_board(
     """
     _check_choices(plan, stages, out, slowdown, compute=compute)
     given = load(plan, Plan).value if plan is not None else None
-    read = load_board(board)
-    opened = open_network(net, shapes=shapes, runtimes=runtimes, optimisation=optimisation)
-    opened, profile = on_board(opened, read, transfers=transfers)
+    found = open_on_board(net, board, transfers=transfers, shapes=shapes)
+    if found.network is None or found.blocks is None:
+        raise InputError(
+            f"the board {found.board.name} has times of {net}, and there is no network of that "
+            "name here to be run; give the path of its ONNX file"
+        )
+    profile = found.profile
+    opened = open_blocks(found.network, found.blocks, runtimes=runtimes, optimisation=optimisation)
     pool, count = take_frames(opened, frames)
     chosen = (
         decide(profile, Wish(stages=stages), processors)
@@ -104,30 +108,10 @@ def run_on_board(
     single_hz = _single_rate_hz(profile, processors)
     return msgspec.structs.replace(
         result,
-        board=read.name,
+        board=found.board.name,
         slowdown=slowdown,
         unsplit_rate_hz=None if single_hz is None else single_hz / slowdown,
     )
-
-
-def on_board(opened: Opened, board: Board, *, transfers: bool) -> tuple[Opened, Profile]:
-    """Return a network cut as a board times it, and its times there.
-
-    Args:
-        opened: the network.
-        board: the board.
-        transfers: whether moving a frame between processors costs the stage that sends.
-
-    Raises:
-        InputError: the board has no times of the network.
-    """
-    profile = board_profile(board, opened.network.name, transfers=transfers)
-    if len(profile.blocks) != len(opened.blocks.blocks):
-        raise InputError(
-            f"the board {board.name} times {profile.network} in {len(profile.blocks)} parts, the "
-            f"network has {len(opened.blocks.blocks)} blocks"
-        )
-    return opened, msgspec.structs.replace(profile, blocks=opened.blocks.blocks)
 
 
 def check_board_plan(plan: Plan, profile: Profile) -> Plan:

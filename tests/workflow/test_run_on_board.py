@@ -9,8 +9,8 @@ from evener.artifacts.files import load, save
 from evener.artifacts.plan import Plan
 from evener.errors import InfeasibleError, InputError
 from evener.testing import tiny
-from evener.workflow.on_board import run_on_board
 from evener.workflow.plan import plan_network
+from evener.workflow.run_on_board import run_on_board
 
 BOARD = """
 name = "toy"
@@ -24,6 +24,9 @@ precision = "f32"
 kind = "gpu"
 runtime = "armcl"
 precision = "f16"
+[parts.dense]
+blocks = [1, 1, 1, 1]
+macs = [128, 128, 128, 128]
 [networks.dense.big]
 part_ms = [10.0, 10.0, 10.0, 10.0]
 [networks.dense.gpu]

@@ -1,0 +1,133 @@
+"""What a pipeline tells a lane in another process, and what it hears back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evener.artifacts.plan import Lane
+from evener.artifacts.tensor import Tensor
+from evener.run.record import LaneRecord
+from evener.run.wiring import Wiring
+from evener.runtime.session import Optimisation, Runtime
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """What a new process must know before it can read anything else.
+
+    Attributes:
+        path: where its maker finds modules.
+        cores: the logical CPUs that its maker was given; a child inherits those of the thread
+            that started it, which may be pinned.
+    """
+
+    path: tuple[str, ...]
+    cores: tuple[int, ...]
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """Be this lane.
+
+    Attributes:
+        stage: index of its stage.
+        lane: where and what it runs.
+        runtimes: by name.
+        optimisation: how far the runtimes optimise each part.
+    """
+
+    stage: int
+    lane: Lane
+    runtimes: Mapping[str, Runtime]
+    optimisation: Optimisation
+
+
+class Open(msgspec.Struct, frozen=True, kw_only=True):
+    """Open a session for each part. Answered by `Opened` or `Failed`.
+
+    Attributes:
+        models: the model of each part.
+    """
+
+    models: Sequence[bytes]
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """Take frames from one channel and hand them to another. Answered by `Done` or `Failed`.
+
+    Attributes:
+        wiring: how the sessions are joined.
+        source: what the transport needs to join the channel of the inlet.
+        to: the same, of the outlet.
+    """
+
+    wiring: Wiring
+    source: Any
+    to: Any
+
+
+class Begin(msgspec.Struct, frozen=True):
+    """Forget the times of the run before. Answered by `Done`."""
+
+
+class Report(msgspec.Struct, frozen=True):
+    """Say what you did in this run. Answered by `Reported`."""
+
+
+class Stop(msgspec.Struct, frozen=True):
+    """Close your sessions and end. Not answered."""
+
+
+class OpenedPorts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session reads and writes.
+
+    Attributes:
+        inputs: what it reads, in graph order.
+        outputs: what it writes, in graph order.
+    """
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """The sessions are open.
+
+    Attributes:
+        sessions: what each reads and writes.
+    """
+
+    sessions: tuple[OpenedPorts, ...]
+
+
+class Done(msgspec.Struct, frozen=True):
+    """The order was followed."""
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """What the lane did in this run.
+
+    Attributes:
+        record: its times.
+    """
+
+    record: LaneRecord
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """The order could not be followed.
+
+    Attributes:
+        error: the packed exception.
+    """
+
+    error: bytes
+
+
+class Crashed(msgspec.Struct, frozen=True, kw_only=True):
+    """The lane broke down between two orders.
+
+    Attributes:
+        error: the packed exception.
+    """
+
+    error: bytes
