@@ -71,8 +71,8 @@ PUBLISHED: Final[Mapping[str, Published]] = {
         "explained by an author, in github.com/msr-fiddle/dnn-partitioning/issues/3",
     ),
 }
-# What the dynamic program of their repository finds, throughput-dp/dp.cpp at commit b207b6a: its part
-# for inference, retyped without its JSON library, compiled with g++ -O3 and run on these files.
+# What the dynamic program of their repository finds, throughput-dp/dp.cpp at commit b207b6a: its
+# part for inference, retyped without its JSON library, compiled with g++ -O3, run on these files.
 THEIR_PROGRAM_MS: Final[Mapping[str, float]] = {
     "LayerGraphs/bert24_inference": 17.789906250000001,
     "LayerGraphs/gnmt_inference": 32.910658203124996,
@@ -84,7 +84,8 @@ THEIR_PROGRAM_MS: Final[Mapping[str, float]] = {
 }
 HEADER: Final = (
     f"{'graph':<24} {'nodes':>5} {'fused':>5} {'downsets':>8} {'devices':>7} {'published':>9} "
-    f"{'theirs':>8} {'expert':>8} {'orders':>8} {'ours':>8} {'chains':>8} {'bound':>8} {'gap':>6} {'time':>7}"
+    f"{'theirs':>8} {'expert':>8} {'orders':>8} {'ours':>8} {'chains':>8} {'bound':>8} {'gap':>6} "
+    f"{'time':>7}"
 )
 
 
