@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 
+import msgspec
 import pytest
 
 from evener.artifacts.processors import Machine, Processor
 from evener.artifacts.profile import Block, HandOff, Profile, SegmentTime
 from evener.artifacts.tensor import Tensor
 
-Times = Mapping[tuple[str, int], Callable[[int, int], float | None]]
+Key = tuple[str, int] | tuple[str, int, float]  # processor, cores and perhaps its clock
+Times = Mapping[Key, Callable[[int, int], float | None]]
 
 
 def _tensor(index: int) -> Tensor:
@@ -35,19 +37,35 @@ def make_profile(
     *,
     hand_off: HandOff | None = None,
     energy_j: Mapping[str, float] | None = None,
+    energies: Times | None = None,
+    idle_w: float | None = None,
+    memory: Mapping[str, int] | None = None,
 ) -> Profile:
     """Make a profile.
 
     Args:
         blocks: how many; 1000 bytes cross every cut.
         sizes: cores of each processor; names that start with "gpu" are devices.
-        times: by processor and cores, seconds of the blocks from first to last; None if unable.
+        times: by processor, cores and perhaps clock, seconds of the blocks from first to last;
+            None if unable.
         hand_off: its cost; nothing if None.
         energy_j: of any segment, by processor.
+        energies: joules of the blocks from first to last, by the keys of `times`.
+        idle_w: what the machine draws when idle.
+        memory: bytes of some processors.
     """
+    clocks: dict[str, set[float]] = {}
+    for name, _, *clock in times:
+        clocks.setdefault(name, set()).update(clock)
     processors: list[Processor] = []
     for name, cores in sizes.items():
-        processors.append(_processor(name, cores, sum(p.units for p in processors)))
+        processors.append(
+            msgspec.structs.replace(
+                _processor(name, cores, sum(p.units for p in processors)),
+                clocks_hz=tuple(sorted(clocks.get(name, ()))),
+                memory_bytes=(memory or {}).get(name),
+            )
+        )
     segments = [
         SegmentTime(
             first_block=first,
@@ -59,9 +77,13 @@ def make_profile(
             low_s=time_s,
             high_s=time_s,
             repeats=5,
-            energy_j=(energy_j or {}).get(name),
+            clock_hz=next(iter(clock), None),
+            energy_j=(
+                energies[key](first, last) if energies is not None else (energy_j or {}).get(name)
+            ),
         )
-        for (name, cores), time_of in times.items()
+        for key, time_of in times.items()
+        for name, cores, *clock in [key]
         for first in range(blocks)
         for last in range(first, blocks)
         if (time_s := time_of(first, last)) is not None
@@ -86,6 +108,7 @@ def make_profile(
             system="Linux",
             processors=tuple(processors),
             runtimes={"fake": "1"},
+            idle_w=idle_w,
         ),
         segments=tuple(segments),
         hand_off=hand_off or HandOff(fixed_s=0.0),

@@ -11,10 +11,11 @@ from evener.artifacts.profile import HandOff, Profile, Transfer
 from evener.errors import InfeasibleError
 from evener.plan import chain, exhaustive
 from evener.plan.problem import Problem, make_problem
+from evener.plan.steps import Chain
 
 ProfileOf = Callable[..., Profile]
 Instance = tuple[int, dict[str, int], dict[tuple[str, int], list[float | None]]]
-Front = Callable[..., tuple[chain.Chain, ...]]
+Front = Callable[..., tuple[Chain, ...]]
 MACHINES = (
     {"cpu0": 2},
     {"cpu0": 3},
@@ -120,14 +121,14 @@ def test_for_no_number_of_credits_is_another_plan_better(
 
 def _front_or_refusal(
     front: Front, problem: Problem, stages: int | None
-) -> tuple[chain.Chain, ...] | str:
+) -> tuple[Chain, ...] | str:
     try:
         return front(problem, stages=stages)
     except InfeasibleError as error:
         return str(error)
 
 
-def _shortest_s(chains: tuple[chain.Chain, ...], held: int) -> float:
+def _shortest_s(chains: tuple[Chain, ...], held: int) -> float:
     return min((each.period_s for each in chains if each.credits <= held), default=inf)
 
 

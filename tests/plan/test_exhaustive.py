@@ -6,7 +6,7 @@ import pytest
 
 from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
-from evener.plan.exhaustive import every_chain, front
+from evener.plan.exhaustive import every_chain, front, pareto_front
 from evener.plan.problem import make_problem
 
 ProfileOf = Callable[..., Profile]
@@ -40,6 +40,19 @@ def test_the_front_of_a_case_done_by_hand(profile_of: ProfileOf) -> None:
     problem = make_problem(profile_of(2, {"cpu0": 2}, times))
 
     assert [(each.credits, each.period_s) for each in front(problem)] == [(1, 3.0), (2, 2.0)]
+
+
+def test_teams_that_others_beat_are_no_part_of_any_front(profile_of: ProfileOf) -> None:
+    """By hand: one block, two clocks; the lower takes longer and half the energy."""
+    times = {("gpu0", 1, 1e9): lambda *_: 4.0, ("gpu0", 1, 2e9): lambda *_: 2.0}
+    joules = {("gpu0", 1, 1e9): lambda *_: 3.0, ("gpu0", 1, 2e9): lambda *_: 6.0}
+    problem = make_problem(profile_of(1, {"gpu0": 1}, times, energies=joules, idle_w=1.0))
+
+    quickest = [(each.period_s, each.energy_j) for each in front(problem)]
+    weighed = [(each.period_s, each.energy_j) for each in pareto_front(problem)]
+
+    assert quickest == [(2.0, 6.0 + 2.0)]
+    assert weighed == [(2.0, 6.0 + 2.0), (4.0, 3.0 + 4.0)]
 
 
 def test_too_many_chains_to_try_are_refused_with_their_number(profile_of: ProfileOf) -> None:

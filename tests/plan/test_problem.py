@@ -8,7 +8,8 @@ import pytest
 
 from evener.artifacts.profile import HandOff, Profile, Transfer
 from evener.errors import InfeasibleError, InputError
-from evener.plan.problem import Team, make_problem
+from evener.plan.problem import make_problem
+from evener.plan.teams import Team
 
 ProfileOf = Callable[..., Profile]
 
@@ -36,7 +37,7 @@ def test_the_fastest_runtime_counts_for_each_segment(profile_of: ProfileOf) -> N
     problem = make_problem(both)
 
     assert problem.times_s_CBE[0, 0, 0] == 2.0
-    assert problem.fastest[0, 0, 0].runtime == "quick"
+    assert problem.segments[0, 0, 0].runtime == "quick"
 
 
 def test_teams_are_lanes_of_one_size_on_each_processor(profile_of: ProfileOf) -> None:

@@ -7,8 +7,9 @@ from math import inf
 from typing import Literal
 
 from evener.errors import InfeasibleError
-from evener.plan.chain import Chain, Step
-from evener.plan.problem import CoreSet, Problem, Team
+from evener.plan.problem import Problem
+from evener.plan.steps import Chain, Step, make_chain
+from evener.plan.teams import CoreSet, Team
 
 Baseline = Literal["single", "all_cores", "copies"]
 
@@ -34,9 +35,7 @@ def baseline(problem: Problem, what: Baseline) -> Chain:
             f"no plan '{what}': no core set that it could use on {names} has a time for all "
             f"{problem.blocks} blocks in one session. Profile the whole network there",
         )
-    last = problem.blocks - 1
-    credits_ = int(problem.credits(best)[0, last])
-    return Chain((Step(0, last, best),), _whole_s(problem, best), credits_)
+    return make_chain(problem, [Step(0, problem.blocks - 1, best)])
 
 
 def _whole_s(problem: Problem, team: Team) -> float:

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from evener.artifacts.profile import SegmentTime
-from evener.plan.chain import no_chain
+from evener.plan.feasible import no_chain
 from evener.plan.problem import Floats, Problem
 
 ROUNDING: Final = 1e-12  # more than the sums below can lose
@@ -111,7 +111,7 @@ def _segment(
 ) -> SegmentTime:
     core_sets = [c for c, one in enumerate(problem.core_sets) if one.processor == processor]
     best = min(core_sets, key=lambda c: float(shares_s_CBE[c, first, last]))
-    return problem.fastest[best, first, last]
+    return problem.segments[best, first, last]
 
 
 def _cheapest_s(shares_s_PBE: Floats, prices_P: Floats) -> float:

@@ -13,7 +13,8 @@ import numpy as np
 from evener.artifacts.processors import Processor
 from evener.plan.dag import Dag
 from evener.plan.dag_lattice import Lattice
-from evener.plan.problem import CoreSet, Problem, Team
+from evener.plan.problem import Problem
+from evener.plan.teams import CoreSet, Team
 
 LEAST_S: Final = 1e-15  # of a stage that takes no time: rates are taken of times
 
@@ -26,7 +27,7 @@ def dag_problem(dag: Dag, downsets: Sequence[int]) -> Problem:
         downsets: where stages may begin and end, smaller ones first, from the empty one to all.
 
     Returns:
-        The problem. It knows no measurements (`fastest`), as its times are sums.
+        The problem. It knows no measurements (`segments`), as its times are sums.
     """
     lattice = Lattice(dag, downsets)
     places = len(downsets) - 1
@@ -53,7 +54,7 @@ def dag_problem(dag: Dag, downsets: Sequence[int]) -> Problem:
             Team(((number, 1),), tuple(int(k == number) for k in kinds)) for number in kinds
         ),
         times_s_CBE=times_s_CBE,
-        fastest={},
+        segments={},
         receivers=((),),
         transfer_s_PR=np.zeros((len(dag.kinds), 1)),
     )

@@ -12,9 +12,9 @@ from evener.errors import InfeasibleError, InputError
 from evener.plan import chain, exhaustive
 from evener.plan.baselines import Baseline, baseline
 from evener.plan.bound import find_bound
-from evener.plan.chain import Chain, Step
 from evener.plan.problem import PAPER_STAGES, Space, make_problem
 from evener.plan.record import make_record
+from evener.plan.steps import Chain, Step
 from evener.units import show
 
 Method = Literal["dp", "exhaustive"]

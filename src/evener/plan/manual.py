@@ -11,9 +11,9 @@ from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
 from evener.network.cuts import segments_between
 from evener.plan.bound import find_bound
-from evener.plan.chain import Chain, Step
-from evener.plan.problem import CoreSet, Problem, make_problem
+from evener.plan.problem import Problem, make_problem
 from evener.plan.record import make_record
+from evener.plan.steps import Step, make_chain
 from evener.units import count
 
 
@@ -39,7 +39,7 @@ def make_manual_plan(profile: Profile, *, cuts: Sequence[int], seats: Sequence[S
     Args:
         profile: measured times of the network on the machine.
         cuts: the block after which each stage but the last ends, counted from 0, ascending.
-        seats: one for each stage, so one more than cuts.
+        seats: one for each stage, so one more than cuts; each at its quickest clock.
 
     Returns:
         The plan; its bound is that of every plan on the whole machine.
@@ -53,14 +53,10 @@ def make_manual_plan(profile: Profile, *, cuts: Sequence[int], seats: Sequence[S
     check_seats(seats, len(segments), profile.machine.processors)
     problem = make_problem(profile)
     steps = _handing_on(problem, tuple(map(partial(_step, problem), segments, seats)))
-    period_s = max(
-        float(problem.period_s(step.team, step.receiver)[step.first_block, step.last_block])
-        for step in steps
-    )
     return make_record(
         profile,
         problem,
-        Chain(steps, period_s, credits=len(steps)),
+        make_chain(problem, steps),
         what="plan",
         method="by hand",
         bound=find_bound(problem),
@@ -119,7 +115,14 @@ def _step(problem: Problem, segment: range, seat: Seat) -> Step:
         for number, processor in enumerate(problem.processors)
         if processor.name == seat.processor
     )
-    index = problem.core_sets.index(CoreSet(number, _cores(seat, processor)))
+    index = min(
+        (
+            index
+            for index, one in enumerate(problem.core_sets)
+            if (one.processor, one.cores) == (number, _cores(seat, processor))
+        ),
+        key=lambda index: float(problem.times_s_CBE[index, first, last]),
+    )
     if problem.times_s_CBE[index, first, last] == inf:
         raise InfeasibleError(
             f"{seat} has no time for blocks {first} to {last} in one session: give them to another "

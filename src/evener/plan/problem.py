@@ -1,16 +1,13 @@
-"""State what a planner has to decide: how long every team of core sets takes for every segment.
+"""State what a planner has to decide: what every team of core sets takes for every segment.
 
-Cores are interchangeable within a processor, so a plan is judged by how many it uses, not which.
-A *core set* is a processor and a number of its cores. A *team* is what one stage runs on: lanes of
-one size on a processor, and perhaps on further processors; a plain stage has a team of one lane.
-A *receiver* is the set of processors that a stage hands its frames on to.
+Core sets and teams are those of `evener.plan.teams`. A *receiver* is the set of processors that a
+stage hands its frames on to.
 Index legend: C core sets, B first block, E last block (included), P processors, R receivers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from math import ceil, inf
+from math import inf
 from typing import Final, Literal
 
 import numpy as np
@@ -19,47 +16,17 @@ from numpy.typing import NDArray
 from evener.artifacts.processors import Processor
 from evener.artifacts.profile import HandOff, Profile, SegmentTime
 from evener.errors import InfeasibleError, InputError
+from evener.plan.memory import Memory, keep_out, with_memory
+from evener.plan.teams import CoreSet, Team, list_core_sets, list_teams
+from evener.plan.times import Measurements
 
 Space = Literal["paper", "full"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# A processor of more cores is handed out in this many grains, or planning would take too long.
-MOST_GRAINS: Final = 8
 # A lane need not be given a further frame for the last tenth of its slower team-mate's time.
 CREDIT_SLACK: Final = 0.1
 PAPER_STAGES: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class CoreSet:
-    """Some cores of a processor; which ones is decided last.
-
-    Attributes:
-        processor: index of the processor in the problem.
-        cores: how many of its cores; 1 for a device.
-    """
-
-    processor: int
-    cores: int
-
-
-@dataclass(frozen=True, slots=True)
-class Team:
-    """The lanes that share the frames of a stage.
-
-    Attributes:
-        lanes: number of lanes by index of their core set.
-        usage: grains taken of each processor.
-    """
-
-    lanes: tuple[tuple[int, int], ...]
-    usage: tuple[int, ...]
-
-    @property
-    def processors(self) -> tuple[int, ...]:
-        """Indices of the processors that it has lanes on."""
-        return tuple(number for number, grains in enumerate(self.usage) if grains)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +40,15 @@ class Problem:
         teams: every kind of stage, those of fewest lanes first.
         times_s_CBE: seconds per frame of a lane for blocks B to E, hand-off included; inf where
             it cannot run them, and where E < B.
-        fastest: which measurement a time comes from, by core set, first and last block.
+        segments: the measurement that a time comes from, by core set, first and last block.
         receivers: processors that a stage may hand on to, the first being nobody: the sink. No
             other where handing on costs the same whoever takes.
         transfer_s_PR: further seconds per frame of a lane on P that hands on to R.
         paper: whether exactly three stages are asked for.
+        energies_j_CBE: energy per frame beyond what the idle machine draws, by the same axes; inf
+            where it is not known. None if none is.
+        idle_w: what the idle machine draws; 0 where that is not known.
+        memory: what the processors' memory keeps out; None if it has no limit.
     """
 
     processors: tuple[Processor, ...]
@@ -85,10 +56,13 @@ class Problem:
     core_sets: tuple[CoreSet, ...]
     teams: tuple[Team, ...]
     times_s_CBE: Floats  # noqa: N815 -- its axes are part of its name
-    fastest: dict[tuple[int, int, int], SegmentTime]
+    segments: dict[tuple[int, int, int], SegmentTime]
     receivers: tuple[tuple[int, ...], ...]
     transfer_s_PR: Floats  # noqa: N815 -- as above
     paper: bool = False
+    energies_j_CBE: Floats | None = None  # noqa: N815 -- as above
+    idle_w: float = 0.0
+    memory: Memory | None = None
 
     @property
     def blocks(self) -> int:
@@ -119,10 +93,8 @@ class Problem:
 
     def period_s(self, team: Team, receiver: int = 0) -> Floats:
         """Return seconds between two frames of a team, `[first block, last block]`."""
-        counts, times = self._lanes(team, receiver)
-        able = np.all(np.isfinite(times), axis=0)
-        rates = np.einsum("l,lbe->be", counts, 1 / np.where(able, times, 1.0))
-        return np.where(able, 1 / rates, inf)
+        counts, times, able = self._lanes(team, receiver)
+        return np.where(able, 1 / np.einsum("l,lbe->be", counts, 1 / times), inf)
 
     def credits(self, team: Team, receiver: int = 0) -> Integers:
         """Return how many frames a team must hold, `[first block, last block]`; 0 if unable.
@@ -130,40 +102,63 @@ class Problem:
         A frame leaves in order, so while the slowest lane has one, each quicker lane goes on with
         as many as it finishes in that time.
         """
-        counts, times = self._lanes(team, receiver)
-        able = np.all(np.isfinite(times), axis=0)
-        times = np.where(able, times, 1.0)
+        counts, times, able = self._lanes(team, receiver)
         held = np.ceil(times.max(axis=0) / times - CREDIT_SLACK)
         return np.where(able, np.einsum("l,lbe->be", counts, held), 0).astype(np.int64)
 
-    def _lanes(self, team: Team, receiver: int) -> tuple[Integers, Floats]:
-        """Return how many lanes there are of each size, and their times `[size, first, last]`."""
+    def energy_j(self, team: Team, receiver: int = 0) -> Floats:
+        """Return joules per frame of a team beyond the idle machine's, `[first block, last block]`.
+
+        Each lane counts by its share of the frames. Inf where that of a lane is not known.
+        """
+        counts, times, able = self._lanes(team, receiver)
+        if self.energies_j_CBE is None:
+            return np.full(able.shape, inf)
+        energies = self.energies_j_CBE[[index for index, _ in team.lanes]]
+        able &= np.all(np.isfinite(energies), axis=0)
+        power_w = np.einsum("l,lbe->be", counts, np.where(able, energies, 0.0) / times)
+        return np.where(able, power_w / np.einsum("l,lbe->be", counts, 1 / times), inf)
+
+    def _lanes(self, team: Team, receiver: int) -> tuple[Integers, Floats, NDArray[np.bool_]]:
+        """Return for each size how many lanes it has and their times, and where all are able.
+
+        Times are `[size, first block, last block]`, and 1 where not all lanes are able.
+        """
         sizes = [index for index, _ in team.lanes]
         senders = [self.core_sets[index].processor for index in sizes]
         transfers_s = self.transfer_s_PR[senders, receiver][:, np.newaxis, np.newaxis]
-        return np.array([count for _, count in team.lanes]), self.times_s_CBE[sizes] + transfers_s
+        times = self.times_s_CBE[sizes] + transfers_s
+        able = np.all(np.isfinite(times), axis=0)
+        return np.array([count for _, count in team.lanes]), np.where(able, times, 1.0), able
 
 
 def make_problem(
-    profile: Profile, *, space: Space = "full", processors: Sequence[str] | None = None
+    profile: Profile,
+    *,
+    space: Space = "full",
+    processors: Sequence[str] | None = None,
+    memory: Mapping[str, int] | None = None,
 ) -> Problem:
     """State the planning problem of a profile.
 
     Each put costs its lane the fixed time of a hand-off, that of the bytes that cross, and that of
     the transfer to the next stage's processor: who copies pays, and of several processors that may
-    take the frame it pays for the dearest. Of the runtimes that can run a segment on a core set,
-    the fastest counts.
+    take the frame it pays for the dearest. What a transfer draws is not known and not charged.
+    A segment that a processor's memory cannot hold has no time there, see `evener.plan.memory`.
 
     Args:
         profile: measured times.
         space: "full", or "paper" for three stages on three whole processors.
         processors: names of those that may be used; all if None.
+        memory: bytes that the sessions on a processor may hold together, by its name; in place of
+            what the profile says.
 
     Raises:
         InputError: a name that the profile does not know, or a time that cannot be.
         InfeasibleError: fewer than three processors for the space "paper".
     """
-    chosen = _choose(profile, processors)
+    known = with_memory(profile.machine.processors, memory)
+    chosen = _choose(profile.machine.host, known, processors)
     if space == "paper" and len(chosen) < PAPER_STAGES:
         raise InfeasibleError(
             f"the space 'paper' needs {PAPER_STAGES} processors for its {PAPER_STAGES} stages, and "
@@ -172,40 +167,46 @@ def make_problem(
             needed=PAPER_STAGES,
             available=len(chosen),
         )
-    core_sets = tuple(
-        CoreSet(index, cores)
-        for index, processor in enumerate(chosen)
-        for cores in (processor.core_sets if space == "full" else (processor.units,))
-        if cores <= processor.units
+    measurements = Measurements(profile, chosen)
+    core_sets = list_core_sets(
+        chosen,
+        whole=space == "paper",
+        clocks_of=measurements.clocks_of,
+        measurements_of=measurements.most_of,
     )
-    grain = [ceil(processor.units / MOST_GRAINS) for processor in chosen]
-    grains = tuple(processor.units // size for processor, size in zip(chosen, grain, strict=True))
-    times_s, fastest = _fastest(profile, chosen, core_sets)
-    teams = _teams(chosen, core_sets, grain, grains)
-    if space == "paper":
-        teams = [team for team in teams if sum(count for _, count in team.lanes) == 1]
+    teams, grains = list_teams(chosen, core_sets, copies=space == "full")
+    times_s, energies_j, segments = _tables(profile, core_sets, measurements)
+    kept_out = None
+    if any(processor.memory_bytes is not None for processor in chosen):
+        kept_out = keep_out(chosen, core_sets, profile.blocks, np.isfinite(times_s))
+        times_s[kept_out.kept_out_CBE] = inf
+        energies_j[kept_out.kept_out_CBE] = inf
     receivers, transfer_s = _transfers(profile.hand_off, chosen, teams)
     return Problem(
         processors=chosen,
         grains=grains,
         core_sets=core_sets,
-        teams=tuple(teams),
+        teams=teams,
         times_s_CBE=times_s,
-        fastest=fastest,
+        segments=segments,
         receivers=receivers,
         transfer_s_PR=transfer_s,
         paper=space == "paper",
+        energies_j_CBE=energies_j if np.isfinite(energies_j).any() else None,
+        idle_w=profile.machine.idle_w or 0.0,
+        memory=kept_out,
     )
 
 
-def _choose(profile: Profile, names: Sequence[str] | None) -> tuple[Processor, ...]:
-    known = profile.machine.processors
+def _choose(
+    host: str, known: tuple[Processor, ...], names: Sequence[str] | None
+) -> tuple[Processor, ...]:
     if names is None:
         return known
     unknown = sorted(set(names) - {processor.name for processor in known})
     if unknown or not names:
         raise InputError(
-            f"the profile of {profile.machine.host} knows no processor "
+            f"the profile of {host} knows no processor "
             f"{', '.join(map(repr, unknown)) or 'of an empty list'}; it knows {_names(known)}"
         )
     return tuple(processor for processor in known if processor.name in names)
@@ -215,44 +216,26 @@ def _names(processors: Sequence[Processor]) -> str:
     return ", ".join(processor.name for processor in processors) or "none"
 
 
-def _fastest(
-    profile: Profile, processors: Sequence[Processor], core_sets: Sequence[CoreSet]
-) -> tuple[Floats, dict[tuple[int, int, int], SegmentTime]]:
+def _tables(
+    profile: Profile, core_sets: Sequence[CoreSet], measurements: Measurements
+) -> tuple[Floats, Floats, dict[tuple[int, int, int], SegmentTime]]:
+    """Return times with hand-off and energies of each core set, and what they come from."""
     blocks = len(profile.blocks)
     puts_s = [
         profile.hand_off.fixed_s
         + profile.hand_off.per_byte_s * sum(tensor.size_bytes for tensor in block.outputs)
         for block in profile.blocks
     ]
-    index_of = {
-        (processors[core_set.processor].name, core_set.cores): index
-        for index, core_set in enumerate(core_sets)
-    }
     times_s = np.full((len(core_sets), blocks, blocks), inf)
-    fastest: dict[tuple[int, int, int], SegmentTime] = {}
-    for segment in profile.segments:
-        index = index_of.get((segment.processor, segment.cores))
-        if index is None:
-            continue
-        _check(segment, blocks)
-        place = (index, segment.first_block, segment.last_block)
-        time_s = segment.median_s + puts_s[segment.last_block]
-        if time_s < times_s[place]:
-            times_s[place] = time_s
-            fastest[place] = segment
-    return times_s, fastest
-
-
-def _check(segment: SegmentTime, blocks: int) -> None:
-    if (
-        not 0 <= segment.first_block <= segment.last_block < blocks
-        or not 0 < segment.median_s < inf
-    ):
-        raise InputError(
-            f"the profile gives blocks {segment.first_block} to {segment.last_block} of {blocks} "
-            f"{segment.median_s} s on {segment.cores} cores of {segment.processor}: blocks count "
-            "from 0 and a time is above 0. Profile the network again"
-        )
+    energies_j = np.full_like(times_s, inf)
+    segments: dict[tuple[int, int, int], SegmentTime] = {}
+    for index, core_set in enumerate(core_sets):
+        for first, last, segment in measurements.of(core_set):
+            segments[index, first, last] = segment
+            times_s[index, first, last] = segment.median_s + puts_s[last]
+            if segment.energy_j is not None:
+                energies_j[index, first, last] = segment.energy_j
+    return times_s, energies_j, segments
 
 
 def _transfers(
@@ -273,36 +256,3 @@ def _transfers(
     receivers = ((), *sorted({team.processors for team in teams}))
     dearest_s = [costs_s[:, list(takers)].max(axis=1, initial=0.0) for takers in receivers]
     return receivers, np.stack(dearest_s, axis=1)
-
-
-def _teams(
-    processors: Sequence[Processor],
-    core_sets: Sequence[CoreSet],
-    grain: Sequence[int],
-    grains: Sequence[int],
-) -> list[Team]:
-    """List all teams: on each processor nothing, or some lanes of one size."""
-    choices: list[list[tuple[int, int, int]]] = []  # per processor: core set, lanes, grains
-    for number, processor in enumerate(processors):
-        options = [(0, 0, 0)]
-        for index, core_set in enumerate(core_sets):
-            if core_set.processor != number:
-                continue
-            most = processor.units // core_set.cores
-            for lanes in range(1, most + 1):
-                cores = lanes * core_set.cores
-                if lanes in (1, most) or cores % grain[number] == 0:
-                    used = min(grains[number], ceil(cores / grain[number]))
-                    options.append((index, lanes, used))
-        choices.append(options)
-    teams = [
-        Team(
-            lanes=tuple((index, lanes) for index, lanes, _ in combination if lanes),
-            usage=tuple(used for _, _, used in combination),
-        )
-        for combination in product(*choices)
-    ]
-    return sorted(
-        (team for team in teams if team.lanes),
-        key=lambda team: (sum(count for _, count in team.lanes), sum(team.usage)),
-    )

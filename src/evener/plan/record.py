@@ -1,11 +1,13 @@
 """Turn a chain of stages into a plan: give out the cores and name what crosses each cut."""
 
+from math import isfinite
+
 from evener.artifacts.plan import Lane, Objective, Part, Plan, PlanKind, Stage
 from evener.artifacts.profile import Profile
 from evener.plan.bound import Bound
-from evener.plan.chain import Chain, Step
 from evener.plan.count import full_configurations, paper_configurations
 from evener.plan.problem import Problem
+from evener.plan.steps import Chain, Step
 
 
 def make_record(
@@ -46,7 +48,7 @@ def make_record(
         credits=chain.credits,
         rate_hz=rate_hz,
         latency_s=chain.credits / rate_hz,
-        energy_j=_energy_j(problem, chain),
+        energy_j=chain.energy_j if isfinite(chain.energy_j) else None,
         bound_rate_hz=bound.rate_hz,
         bound_estimated=bound.estimated,
         cut_points=cut_points,
@@ -65,12 +67,13 @@ def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]
         core_set = problem.core_sets[index]
         processor = problem.processors[core_set.processor]
         place = (index, step.first_block, step.last_block)
-        segment = problem.fastest[place]
+        segment = problem.segments[place]
         part = Part(
             first_block=step.first_block,
             last_block=step.last_block,
             runtime=segment.runtime,
             precision=segment.precision,
+            execution=segment.execution,
         )
         for _ in range(count):
             left = free[core_set.processor]
@@ -81,7 +84,7 @@ def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]
                     cores=taken,
                     parts=(part,),
                     time_s=problem.lane_s(*place, step.receiver),
-                    clock_hz=segment.clock_hz,
+                    clock_hz=core_set.clock_hz,
                 )
             )
     return Stage(
@@ -91,20 +94,3 @@ def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]
         outputs=tuple(tensor.name for tensor in profile.blocks[step.last_block].outputs),
         lanes=tuple(lanes),
     )
-
-
-def _energy_j(problem: Problem, chain: Chain) -> float | None:
-    """Add up each stage's energy per frame, its lanes weighted by the share of frames they get."""
-    total_j = 0.0
-    for step in chain.steps:
-        rate_hz = power_w = 0.0
-        for index, count in step.team.lanes:
-            place = (index, step.first_block, step.last_block)
-            energy_j = problem.fastest[place].energy_j
-            if energy_j is None:
-                return None
-            lanes_hz = count / problem.lane_s(*place, step.receiver)
-            rate_hz += lanes_hz
-            power_w += lanes_hz * energy_j
-        total_j += power_w / rate_hz
-    return total_j
