@@ -111,7 +111,7 @@ def _(plan: Plan) -> RenderableType:
         (
             str(index) if first else "",
             _blocks(stage.first_block, stage.last_block) if first else "",
-            lane.processor,
+            _processor(lane),
             _cores(lane.cores),
             runtimes(lane),
             show(lane.time_s, "time"),
@@ -344,6 +344,11 @@ def _bound(plan: Plan) -> str:
         return ""
     times = ", by estimated times" if plan.bound_estimated else ""
     return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
+
+
+def _processor(lane: Lane) -> str:
+    clock = "" if lane.clock_hz is None else f" at {lane.clock_hz / 1e6:.0f} MHz"
+    return f"{lane.processor}{clock}"
 
 
 def _estimate(one: Plan | Profile) -> Iterator[str]:
