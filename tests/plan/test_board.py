@@ -204,18 +204,16 @@ def test_a_plan_says_at_which_clock_each_lane_takes_its_time(rockchip: Board) ->
 
 
 @pytest.mark.parametrize("board", ["khadas-vim3", "rk3399pro"])
-def test_every_segment_of_the_boards_has_an_energy_but_those_of_four_parts(board: str) -> None:
+def test_every_part_of_the_boards_has_an_energy(board: str) -> None:
     loaded = load_board(board)
-    unknown = {
-        (network, one.processor, one.first_block)
-        for network in loaded.networks
-        for one in board_profile(loaded, network, transfers=False).segments
-        if one.energy_j is None and one.first_block == one.last_block
-    }
 
-    # The table has no power of these parts on the NPU.
-    of_npu = {("yolov3", "N", part) for part in (57, 58, 65, 66)}
-    assert unknown == (of_npu if board == "rk3399pro" else set())
+    assert not [
+        (network, timing.processor, timing.clock_hz, part)
+        for network in loaded.networks
+        for timing in loaded.timed(network).timings
+        for part, cost in enumerate(timing.costs)
+        if cost.energy_j is None
+    ]
 
 
 @pytest.mark.parametrize(
