@@ -313,6 +313,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
         "plan_network": PLAN,
         "plan_by_hand": PLAN,
         "explain_network": EXPLANATION,
+        "find_dominant": None,
         "split_network": SPLIT,
         "run_network": workflow.RunResult(
             trace=TRACE, plan=PLAN, tolerance=1e-6, unsplit_rate_hz=100.0

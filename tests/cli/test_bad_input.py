@@ -113,6 +113,8 @@ def test_a_network_that_cannot_be_used_is_refused(
         (("--shape", "x=3,8"), "x"),
         (("--shape", "z=2,8"), "z"),
         (("--processors", "gpu7"), "gpu7"),
+        (("--max-live", "3"), "by the rule 'paper' one tensor crosses each cut, and 3 are allowed"),
+        (("--max-live", "0", "--granularity", "node"), "0 is not in the range x>=1"),
     ],
 )
 def test_an_option_that_does_not_fit_the_network_or_machine_is_refused(
@@ -284,6 +286,7 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
         (("alexnet", "--transfers"), "give --board with --transfers"),
         (("alexnet", "--board", "rk3399pro", "--profile", "p.json"), "give --board, or "),
         (("alexnet", "--board", "rk3399pro", "--granularity", "strict"), "give --board, or "),
+        (("alexnet", "--board", "rk3399pro", "--max-live", "2"), "give --board, or "),
         (("alexnet", "--board", "rk3399pro", "--processors", "X"), "it knows B, G, L"),
     ],
 )

@@ -20,6 +20,7 @@ from evener.artifacts.trace import Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.verb import Verb
 from evener.network.explain import Explanation
+from evener.workflow.dominant import Dominant
 
 Evener = Callable[..., tuple[int, str, str]]
 Calls = dict[str, dict[str, Any]]
@@ -30,6 +31,7 @@ OPTIONS = {
     "processors": ["--json"],
     "profile": [
         "--granularity",
+        "--max-live",
         "--processors",
         "--runtimes",
         "--shape",
@@ -39,6 +41,7 @@ OPTIONS = {
     ],
     "plan": [
         "--granularity",
+        "--max-live",
         "--method",
         "--objective",
         "--space",
@@ -56,7 +59,7 @@ OPTIONS = {
         "-o",
         "--json",
     ],
-    "split": ["--cuts", "-o", "--granularity", "--shape", "--json"],
+    "split": ["--cuts", "-o", "--granularity", "--max-live", "--shape", "--json"],
     "run": [
         "--frames",
         "--plan",
@@ -135,7 +138,7 @@ def test_the_help_shows_the_examples_and_what_comes_next(name: str, evener: Even
 
 def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
     evener(
-        *("plan", "tiny", "--granularity", "strict", "--method", "exhaustive"),
+        *("plan", "tiny", "--granularity", "node", "--max-live", "3", "--method", "exhaustive"),
         *("--objective", "latency", "--space", "paper", "--max-latency", "40 ms"),
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
         *("--runtimes", "onnxruntime", "--board", "own.toml", "--transfers"),
@@ -146,7 +149,8 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
     assert callable(call.pop("progress"))
     assert call == {
         "given": ("tiny",),
-        "granularity": "strict",
+        "granularity": "node",
+        "max_live": 3,
         "method": "exhaustive",
         "objective": "latency",
         "space": "paper",
@@ -169,6 +173,7 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
     assert call == {
         "given": ("tiny",),
         "granularity": "paper",
+        "max_live": None,
         "method": "dp",
         "objective": "throughput",
         "space": "full",
@@ -197,7 +202,8 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
             "--runtimes",
             "openvino",
         ),
-        *("--granularity", "strict", "--profile", "p.json", "--shape", "a=1", "--json"),
+        *("--granularity", "node", "--max-live", "4", "--profile", "p.json", "--shape", "a=1"),
+        "--json",
     )
 
     call = workflow_calls["plan_by_hand"]
@@ -206,7 +212,8 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
         "given": ("tiny",),
         "cuts": (4, 6),
         "on": (("cpu0", 1), ("cpu0", 1), ("gpu0", None)),
-        "granularity": "strict",
+        "granularity": "node",
+        "max_live": 4,
         "runtimes": ("openvino",),
         "profile": Path("p.json"),
         "shapes": {"a": (1,)},
@@ -221,10 +228,16 @@ def test_a_processor_alone_takes_the_whole_network(evener: Evener, workflow_call
 
 
 def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> None:
-    out = evener("plan", "tiny", "--explain", "--granularity", "strict", "--shape", "a=1")[1]
+    rule = ("--granularity", "node", "--max-live", "3")
+    out = evener("plan", "tiny", "--explain", *rule, "--shape", "a=1")[1]
 
     assert workflow_calls == {
-        "explain_network": {"given": ("tiny",), "granularity": "strict", "shapes": {"a": (1,)}}
+        "explain_network": {
+            "given": ("tiny",),
+            "granularity": "node",
+            "max_live": 3,
+            "shapes": {"a": (1,)},
+        }
     }
     assert "tiny in 2 blocks by the rule 'paper'" in out
     assert "x (16 B)" in out
@@ -241,6 +254,53 @@ def test_where_every_layer_can_be_parted_that_is_said(
     assert "every two neighbouring main layers can be parted" in evener("plan", "x", "--explain")[1]
 
 
+def test_an_explanation_by_the_rule_node_shows_what_was_opened_and_why_not_more(
+    evener: Evener,
+) -> None:
+    out = evener("plan", "googlenet", "--explain", "--granularity", "node", "--max-live", "3")[1]
+
+    assert "googlenet in 13 blocks by the rule 'paper', opened where up to 3 tensors may" in out
+    opened = next(line for line in out.splitlines() if " n10, n12, " in line)
+    assert opened.split()[-6:] == ["M", "8.3%", "4", "13", "10", "3,4,5,6,7,8,9,10,11,12"]
+    assert "99 cuts in the order of the work before them" in out
+    assert "left out, as the network has more than 100 places" in out
+
+
+def test_where_every_layer_is_apart_at_some_place_that_is_said(evener: Evener) -> None:
+    out = evener("plan", "squeezenet", "--explain", "--granularity", "node")[1]
+
+    assert "every two neighbouring main layers can be parted" in out
+
+
+def test_a_plan_by_the_rule_node_names_nodes_and_no_blocks(
+    evener: Evener, plan: Plan, monkeypatch: pytest.MonkeyPatch, workflow_calls: Calls
+) -> None:
+    assert workflow_calls == {}
+    stage = msgspec.structs.replace(plan.stages[0], nodes=("conv1", "relu1"))
+    by_nodes = msgspec.structs.replace(plan, granularity="node", max_live=2, stages=(stage,))
+    monkeypatch.setattr(workflow, "plan_network", lambda *_, **__: by_nodes)
+
+    (shown,) = json.loads(evener("plan", "tiny", "--json")[1])["stages"]
+    out = evener("plan", "tiny")[1]
+
+    assert (shown["first_block"], shown["last_block"]) == (None, None)
+    assert (shown["nodes"], shown["inputs"]) == (["conv1", "relu1"], ["x"])
+    assert "2 nodes: conv1 to relu1" in out
+
+
+def test_where_one_block_holds_all_others_up_the_rule_node_is_named(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, workflow_calls: Calls
+) -> None:
+    found = Dominant(block=3, name="conv9", processor="cpu0", share=0.62, places=5)
+    monkeypatch.setattr(workflow, "find_dominant", lambda *_, **__: found)
+
+    assert workflow_calls == {}
+    assert (
+        "block 3 (conv9) alone takes 62% of the network's time on cpu0, and the other stages wait "
+        "for it; it has 5 places where two tensors cross: try --granularity node"
+    ) in " ".join(evener("plan", "tiny")[1].split())
+
+
 def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
     code, out, err = evener(
         *("split", "tiny", "--cuts", "1", "-o", "parts", "--granularity", "strict"),
@@ -254,6 +314,7 @@ def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "cuts": (1,),
         "folder": Path("parts"),
         "granularity": "strict",
+        "max_live": None,
         "shapes": {"a": (1,)},
     }
     assert (code, err) == (0, "wrote parts\n")

@@ -115,6 +115,8 @@ def _continued(problem: Problem, start: int, grains: tuple[int, ...]) -> Iterato
         if min(left) < 0:
             continue
         for last in range(start, problem.blocks):
+            if not problem.form_segment(start, last):
+                continue
             for rest in _continued(problem, last + 1, left):
                 receiver = problem.receiver(rest[0].team) if rest else 0
                 yield Step(start, last, team, receiver), *rest

@@ -12,7 +12,7 @@ from evener.artifacts.files import Kept
 from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Granularity, Profile, SegmentTime
 from evener.errors import InfeasibleError, InputError
-from evener.network.blocks import cut_into_blocks
+from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
 from evener.plan.bound import find_bound
@@ -61,6 +61,7 @@ def plan_network(
     net: str,
     *,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     method: Literal["dp", "exhaustive"] = "dp",
     objective: Objective = "throughput",
     space: Literal["paper", "full"] = "full",
@@ -85,6 +86,7 @@ def plan_network(
         net: path of an ONNX file, or name of a built-in network; with a board also the name of a
             network in the board's table.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         method: "dp", or "exhaustive" to check it.
         objective: what the plan is to be best at.
         space: "paper" for three non-empty stages on three processors; "full" for every plan.
@@ -115,10 +117,11 @@ def plan_network(
         stages=stages,
     )
     if board is not None:
-        if granularity != "paper" or profile is not None or runtimes is not None:
+        others = (max_live, profile, runtimes)
+        if granularity != "paper" or any(other is not None for other in others):
             raise InputError(
                 "a board's table has times of its own, for parts and runtimes of its own: give "
-                "--board, or --granularity, --profile and --runtimes"
+                "--board, or --granularity, --max-live, --profile and --runtimes"
             )
         known = open_on_board(net, board, transfers=transfers, shapes=shapes).profile
         return with_simulated(decide(known, wish, processors), known)
@@ -126,25 +129,41 @@ def plan_network(
         raise InputError("only a board has times of transfers: give --board with --transfers")
     if profile is not None:
         # The file may be of another machine: its processors and runtimes count, not those here.
-        opened = open_network(net, granularity=granularity, shapes=shapes)
+        opened = open_network(net, granularity=granularity, max_live=max_live, shapes=shapes)
         known = only_runtimes(load_profile(profile, opened).value, runtimes)
-        return with_simulated(decide(known, wish, processors), known)
+        return with_nodes(with_simulated(decide(known, wish, processors), known), opened.blocks)
     opened = open_network(
         net,
         granularity=granularity,
+        max_live=max_live,
         shapes=shapes,
         processors=processors,
         runtimes=runtimes,
     )
     if space == "paper":
         check_paper(opened)
-    return plan_opened(opened, wish, fresh=fresh, progress=progress)[0]
+    plan, _ = plan_opened(opened, wish, fresh=fresh, progress=progress)
+    return with_nodes(plan, opened.blocks)
+
+
+def with_nodes(plan: Plan, blocks: Blocks) -> Plan:
+    """Name the nodes of each stage of a plan by the rule "node"; return others as they are."""
+    if plan.granularity != "node":
+        return plan
+    stages = tuple(
+        msgspec.structs.replace(
+            stage, nodes=blocks.segment_nodes(stage.first_block, stage.last_block)
+        )
+        for stage in plan.stages
+    )
+    return msgspec.structs.replace(plan, stages=stages)
 
 
 def count_plans(
     net: str,
     *,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     shapes: Shapes | None = None,
     board: str | None = None,
 ) -> tuple[int, int]:
@@ -153,11 +172,13 @@ def count_plans(
     Args:
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
         board: a board whose table names the network and its parts.
 
     Returns:
-        N cut points, and C(N,2)·3! plans of three non-empty stages on three processors.
+        N cut points, and C(N,2)·3! plans of three non-empty stages on three processors; by the rule
+        "node" fewer, as only nested cuts follow each other.
 
     Example:
         >>> count_plans("squeezenet")
@@ -165,9 +186,10 @@ def count_plans(
     """
     if board is not None:
         points = len(open_on_board(net, board, shapes=shapes).profile.blocks) - 1
-    else:
-        points = len(cut_into_blocks(load_network(net, shapes=shapes), granularity).cuts)
-    return points, paper_configurations(points)
+        return points, paper_configurations(points)
+    network = load_network(net, shapes=shapes)
+    blocks = cut_into_blocks(network, granularity, max_live=max_live)
+    return len(blocks.cuts), paper_configurations(len(blocks.cuts), blocks.form_segment)
 
 
 def check_paper(opened: Opened) -> None:
@@ -179,10 +201,11 @@ def check_paper(opened: Opened) -> None:
     found = len(opened.machine.processors)
     if found < PAPER_STAGES:
         points = len(opened.blocks.cuts)
+        plans = paper_configurations(points, opened.blocks.form_segment)
         raise InfeasibleError(
             f"the space 'paper' puts {PAPER_STAGES} stages on {PAPER_STAGES} processors, and "
             f"{opened.machine.host} has {found}; {opened.network.name} has {points} cut points, "
-            f"which make {paper_configurations(points)} such plans. Take the space 'full', or "
+            f"which make {plans} such plans. Take the space 'full', or "
             "--profile of a machine with more processors",
             needed=PAPER_STAGES,
             available=found,
