@@ -14,7 +14,7 @@ from evener.artifacts.card import Card
 from evener.artifacts.files import load
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
-from evener.workflow import deliver, learn, live
+from evener.workflow import deliver, learn, race
 from evener.workflow.build import build_project
 from evener.workflow.steps import open_steps
 
@@ -54,7 +54,7 @@ def write_project(folder: Path) -> Path:
 
 def shorten(patch: pytest.MonkeyPatch) -> None:
     """Measure as little as possible."""
-    patch.setattr(live, "_ROUND_S", (0.005, 0.005))
+    patch.setattr(race, "_ROUND_S", (0.005, 0.005))
     patch.setattr(deliver, "ROUNDS", 2)
     patch.setattr(deliver, "LEAST_FRAMES", 50)
 
@@ -187,8 +187,8 @@ def test_a_build_beside_another_is_refused(project: Path) -> None:
 _QUICK = """
 import sys
 from pathlib import Path
-from evener.workflow import build, deliver, live
-live._ROUND_S = (0.005, 0.005)
+from evener.workflow import build, deracer, live
+race._ROUND_S = (0.005, 0.005)
 deliver.ROUNDS, deliver.LEAST_FRAMES = 2, 50
 said = open(sys.argv[2], "w")
 def progress(message, done, total):

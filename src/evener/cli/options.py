@@ -13,6 +13,7 @@ from evener.errors import InputError
 EQUAL_RUNTIMES: Final = (
     "all that are installed; at --optimisation extended those that stay equal to the bit"
 )
+LEAST_SHARE: Final = 0.01
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
 Places = tuple[tuple[str, int | None], ...]
@@ -64,6 +65,38 @@ def read_time(text: str) -> float:
     if seconds <= 0:
         raise InputError(f"'{text}' is not above 0")
     return seconds
+
+
+def read_limit(text: str) -> tuple[float | None, float | None]:
+    """Read a longest latency: in seconds, or as a share of the copies' 99th percentile.
+
+    Example:
+        >>> read_limit("40 ms"), read_limit("0.65x")
+        ((0.04, None), (None, 0.65))
+    """
+    number = text.strip().removesuffix("x")
+    if number == text.strip():
+        return read_time(text), None
+    try:
+        share = float(number)
+    except ValueError:
+        share = nan
+    if not (isfinite(share) and share > 0):
+        raise InputError(f"'{text}' is no share: write such as 0.65x, with a number above 0")
+    return None, share
+
+
+def read_share(text: str) -> float:
+    """Read a share of a core's time.
+
+    Example:
+        >>> read_share("0.4")
+        0.4
+    """
+    share = units.parse(text, "number")
+    if not LEAST_SHARE <= share < 1:
+        raise InputError(f"'{text}' is not a share from {LEAST_SHARE} to below 1, such as 0.4")
+    return share
 
 
 def read_shape(text: str) -> tuple[str, tuple[int, ...]]:

@@ -189,7 +189,7 @@ def _(trace: Trace) -> RenderableType:
 
 @lay_out.register
 def _(comparison: Comparison) -> RenderableType:
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             row.network,
             row.kind,
@@ -201,6 +201,20 @@ def _(comparison: Comparison) -> RenderableType:
         )
         for row in comparison.rows
     ]
+    columns: tuple[str, ...] = ("network", "kind", "stages", ">rate", ">quartiles", ">p50", ">p99")
+    if comparison.energy_meter is not None:
+        columns = (*columns, ">energy")
+        rows = [
+            (*cells, show(row.energy_j, "energy"))
+            for cells, row in zip(rows, comparison.rows, strict=True)
+        ]
+    limits = [
+        f"{one.network}: of 100 frames 99 took at most {show(one.latency_p99_s, 'time')}, the limit"
+        f" of {show(one.max_latency_s, 'time')} {'is kept' if one.holds else 'is missed'}"
+        for one in comparison.limits
+    ]
+    left_out = [f"{one.network}: without {one.name}: {one.reason}" for one in comparison.left_out]
+    each = ", ".join(f"{over} {ratio:.3f}" for over, ratio in comparison.ratio_means.items())
     ratios = [
         (
             f"{one.network}: the plan reaches {one.median:.3f} of the best other, {one.over} "
@@ -212,11 +226,14 @@ def _(comparison: Comparison) -> RenderableType:
         table(
             f"frames by the wall clock, median of {count(comparison.rounds, 'round')} and their "
             "quartiles",
-            ("network", "kind", "stages", ">rate", ">quartiles", ">p50", ">p99"),
+            columns,
             rows,
         ),
         *ratios,
-        f"over all networks (geometric mean): {comparison.ratio_best:.3f}",
+        *limits,
+        *left_out,
+        f"over all networks (geometric mean): {comparison.ratio_best:.3f}"
+        + (f"; over {each}" if each else ""),
     )
 
 

@@ -47,6 +47,11 @@ class Place:
         cores = f"{self.cores} core{'s' * (self.cores > 1)} of " * bool(self.processor.cores)
         return f"{self.runtime} on {cores}{self.processor.name}"
 
+    @property
+    def pinned(self) -> tuple[int, ...]:
+        """The logical CPUs that its threads are pinned to; none for a device."""
+        return self.processor.cores[: self.cores]
+
     def record(self, segment: Segment, timing: Timing) -> SegmentTime:
         """Write down a time of a segment at this place."""
         return SegmentTime(
@@ -134,13 +139,10 @@ def time_segments(
     for segment, places in wanted:
         model = model_of(*segment)
         for place in places:
-            cores = place.processor.cores[: place.cores]
             what = f"blocks {segment[0]} to {segment[1]}, {place}"
             try:
-                with pinned(cores):
-                    timing = _time(
-                        runtimes[place.runtime], model, cores, place.precision, optimisation, clock
-                    )
+                with pinned(place.pinned):
+                    timing = _time(place, runtimes[place.runtime], model, optimisation, clock)
             except RuntimeFailedError as error:
                 refusals[place][segment] = error
                 outcome = f"refused: {error}"
@@ -154,15 +156,12 @@ def time_segments(
 
 
 def _time(
-    runtime: Runtime,
-    model: bytes,
-    cores: tuple[int, ...],
-    precision: str,
-    optimisation: Optimisation,
-    clock: Clock,
+    place: Place, runtime: Runtime, model: bytes, optimisation: Optimisation, clock: Clock
 ) -> Timing:
-    session = runtime.open(model, cores=cores, precision=precision, optimisation=optimisation)
+    session = runtime.open(
+        model, cores=place.pinned, precision=place.precision, optimisation=optimisation
+    )
     try:
-        return time_session(session, clock=clock)
+        return time_session(session, clock=clock, throttled=place.processor.share < 1)
     finally:
         session.close()
