@@ -14,7 +14,8 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Measured, Plan, Simulated
+from evener.artifacts.plan import Lane, Measured, Plan, Simulated, Stage
+from evener.artifacts.plans import Plans
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
@@ -107,12 +108,14 @@ def _(profile: Profile) -> RenderableType:
 
 @lay_out.register
 def _(plan: Plan) -> RenderableType:
+    clocked = any(lane.clock_hz is not None for stage in plan.stages for lane in stage.lanes)
     rows = [
         (
             str(index) if first else "",
             _blocks(stage.first_block, stage.last_block) if first else "",
             lane.processor,
             _cores(lane.cores),
+            *([_clock(lane)] if clocked else []),
             runtimes(lane),
             show(lane.time_s, "time"),
             f"{stage.period_s * plan.rate_hz:.0%}",
@@ -125,14 +128,40 @@ def _(plan: Plan) -> RenderableType:
             f"{plan.what} of {plan.network} for {plan.objective} ({plan.method}); {plan.space} "
             f"space: {count(plan.configurations, 'plan')} over "
             f"{count(plan.cut_points, 'cut point')}",
-            (">stage", ">blocks", "processor", "cores", "runtime", ">per frame", ">busy"),
+            (
+                *(">stage", ">blocks", "processor", "cores"),
+                *([">clock"] if clocked else []),
+                *("runtime", ">per frame", ">busy"),
+            ),
             rows,
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
-        f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
+        f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight"
+        f"{_energy(plan)}",
         *_estimate(plan),
         _simulated(plan.simulated),
         _measured(plan.measured),
+    )
+
+
+@lay_out.register
+def _(plans: Plans) -> RenderableType:
+    rows = [
+        (
+            show(plan.rate_hz, "rate"),
+            show(plan.latency_s, "time"),
+            show(plan.energy_j, "energy"),
+            str(plan.credits),
+            " | ".join(map(_stage, plan.stages)),
+        )
+        for plan in plans.plans
+    ]
+    known = any(plan.energy_j is not None for plan in plans.plans)
+    figures = "rate, latency and energy" if known else "rate and latency"
+    return table(
+        f"{count(len(rows), 'plan')} of {plans.network}; no other beats one of them in {figures}",
+        (">rate", ">latency", ">energy per frame", ">in flight", "blocks on processors"),
+        rows,
     )
 
 
@@ -337,6 +366,29 @@ def _blocks(first: int, last: int) -> str:
 
 def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
+
+
+def _clock(lane: Lane) -> str:
+    return "-" if lane.clock_hz is None else f"{lane.clock_hz / 1e6:.0f} MHz"
+
+
+def _stage(stage: Stage) -> str:
+    """Write a stage in a few words, such as "0-4 B x2 1800 MHz + G 800 MHz"."""
+    lanes = (
+        " ".join(
+            [
+                lane.processor,
+                *([f"x{len(lane.cores)}"] if lane.cores else []),
+                *([_clock(lane)] if lane.clock_hz is not None else []),
+            ]
+        )
+        for lane in stage.lanes
+    )
+    return f"{_blocks(stage.first_block, stage.last_block)} {' + '.join(lanes)}"
+
+
+def _energy(plan: Plan) -> str:
+    return "" if plan.energy_j is None else f", {show(plan.energy_j, 'energy')} per frame"
 
 
 def _bound(plan: Plan) -> str:

@@ -5,21 +5,17 @@ the problem and fills the record.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
-from evener.artifacts.plan import Objective, Plan, PlanKind
+from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Profile
-from evener.errors import InfeasibleError, InputError
-from evener.plan import chain
+from evener.errors import InputError
 from evener.plan.baselines import Baseline, baseline
 from evener.plan.bound import find_bound
 from evener.plan.choose import Method, choose, choose_front
 from evener.plan.limits import Limits, check_energies
+from evener.plan.memory import limit_memory
 from evener.plan.problem import PAPER_STAGES, Problem, Space, make_problem
 from evener.plan.record import make_record
-from evener.plan.steps import Chain, Step
-
-BASELINES: Final[tuple[Baseline, ...]] = ("single", "all_cores", "copies")
 
 
 def make_plan(
@@ -61,7 +57,8 @@ def make_plan(
         InputError: an unknown processor, another number of stages than the space has, or energy
             asked for that the profile does not know.
     """
-    problem = _problem(profile, space=space, stages=stages, processors=processors, memory=memory)
+    profile = limit_memory(profile, memory)
+    problem = _problem(profile, space, stages, processors)
     if objective == "energy" or max_energy_j is not None:
         check_energies(problem, profile.machine.host)
     best = choose(
@@ -116,7 +113,8 @@ def make_front(
         InfeasibleError: no plan of the space keeps the limits, or none exists.
         InputError: as for `make_plan`.
     """
-    problem = _problem(profile, space=space, stages=stages, processors=processors, memory=memory)
+    profile = limit_memory(profile, memory)
+    problem = _problem(profile, space, stages, processors)
     if max_energy_j is not None:
         check_energies(problem, profile.machine.host)
     chains = choose_front(
@@ -159,73 +157,10 @@ def make_baseline(
     )
 
 
-def candidates(
-    profile: Profile,
-    *,
-    best: int,
-    max_latency_s: float | None = None,
-    processors: Sequence[str] | None = None,
-) -> tuple[Plan, ...]:
-    """Return plans worth measuring live, because a prediction is not a measurement.
-
-    They are the best plan for each number of credits, the quickest for each number of stages, and
-    the baselines, which no limit leaves out.
-
-    Args:
-        profile: measured times of the network on the machine.
-        best: at most so many plans beside the baselines; at least 1.
-        max_latency_s: only plans with a predicted latency of at most this.
-        processors: names of those that may be used; all if None.
-
-    Returns:
-        Different plans, highest predicted rate first.
-
-    Raises:
-        InfeasibleError: no plan exists or keeps the limit.
-        InputError: an unknown processor, or `best` below 1.
-    """
-    if best < 1:
-        raise InputError(f"{best} candidates asked for: at least 1 is needed")
-    problem = make_problem(profile, processors=processors)
-    limits = Limits(max_latency_s=max_latency_s)
-    front = limits.keep(chain.front(problem))
-    by_stages = filter(limits.keeps, chain.quickest_by_stages(problem))
-    chains = sorted((*front, *by_stages), key=lambda found: (found.period_s, found.credits))
-    wanted: dict[tuple[Step, ...], tuple[Chain, PlanKind]] = {}
-    for what in BASELINES:
-        try:
-            whole = baseline(problem, what)
-        except InfeasibleError:
-            continue  # no core set runs the whole network: there is nothing to hold a plan against
-        wanted.setdefault(whole.steps, (whole, what))
-    most = len(wanted) + best
-    for found in chains:
-        if len(wanted) < most:
-            wanted.setdefault(found.steps, (found, "plan"))
-    bound = find_bound(problem)
-    plans = [
-        make_record(
-            profile,
-            problem,
-            found,
-            what=what,
-            method="dp" if what == "plan" else "baseline",
-            bound=bound,
-        )
-        for found, what in wanted.values()
-    ]
-    return tuple(sorted(plans, key=lambda plan: -plan.rate_hz))
-
-
 def _problem(
-    profile: Profile,
-    *,
-    space: Space,
-    stages: int | None,
-    processors: Sequence[str] | None,
-    memory: Mapping[str, int] | None,
+    profile: Profile, space: Space, stages: int | None, processors: Sequence[str] | None
 ) -> Problem:
-    problem = make_problem(profile, space=space, processors=processors, memory=memory)
+    problem = make_problem(profile, space=space, processors=processors)
     if problem.paper and stages not in (None, PAPER_STAGES):
         raise InputError(
             f"plans of the space 'paper' have {PAPER_STAGES} stages, not {stages}: leave it out"

@@ -7,7 +7,7 @@ from math import inf
 from evener.errors import InfeasibleError, InputError
 from evener.plan.problem import Problem
 from evener.plan.steps import Chain
-from evener.units import count, show
+from evener.units import Dimension, count, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,7 @@ class Limits:
         nearest = min(chains, key=self.excess)
         asked = [
             f"{show(limit, dimension)}{of}"
-            for limit, dimension, of in (
-                (self.min_rate_hz, "rate", ""),
-                (self.max_latency_s, "time", " of latency"),
-                (self.max_energy_j, "energy", " per frame"),
-            )
+            for limit, dimension, of in _named(self)
             if limit is not None
         ]
         energy = (
@@ -145,6 +141,14 @@ def check_energies(problem: Problem, host: str) -> None:
             f"energy is asked for, and the profile of {host} has no energies of "
             f"{', '.join(missing)}: {instead}plan with a profile or board that has them"
         )
+
+
+def _named(limits: Limits) -> tuple[tuple[float | None, Dimension, str], ...]:
+    return (
+        (limits.min_rate_hz, "rate", ""),
+        (limits.max_latency_s, "time", " of latency"),
+        (limits.max_energy_j, "energy", " per frame"),
+    )
 
 
 def _stages(chain: Chain) -> str:

@@ -12,8 +12,8 @@ from evener.network.cuts import segments_between
 from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
 from evener.workflow.opened import Progress, Shapes, open_network
-from evener.workflow.plan import interpolated
 from evener.workflow.profile import load_profile, profile_opened, refine_profile
+from evener.workflow.wish import interpolated
 
 
 def plan_by_hand(

@@ -25,9 +25,10 @@ from evener.runtime.session import Array
 from evener.workflow.bench import compare_opened
 from evener.workflow.learn import Learning, package_versions
 from evener.workflow.opened import Opened, Progress, find_processors, open_network, restrict
-from evener.workflow.plan import Wish, plan_live, settle_profile
+from evener.workflow.plan import plan_live, settle_profile
 from evener.workflow.run import run_opened
 from evener.workflow.steps import Steps, code_version
+from evener.workflow.wish import Wish
 
 REPORT_FILE: Final = "report.html"
 ROUNDS: Final = 9  # of the comparison with single, all cores and copies
