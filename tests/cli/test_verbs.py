@@ -13,13 +13,15 @@ import msgspec
 import pytest
 
 from evener import workflow
-from evener.artifacts.files import Kept, load, save
+from evener.artifacts.files import Artifact, Kept, load, save
 from evener.artifacts.plan import Plan
+from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.verb import Verb
 from evener.network.explain import Explanation
+from evener.workflow.dominant import Dominant
 
 Evener = Callable[..., tuple[int, str, str]]
 Calls = dict[str, dict[str, Any]]
@@ -30,6 +32,7 @@ OPTIONS = {
     "processors": ["--json"],
     "profile": [
         "--granularity",
+        "--max-live",
         "--processors",
         "--runtimes",
         "--shape",
@@ -39,10 +42,14 @@ OPTIONS = {
     ],
     "plan": [
         "--granularity",
+        "--max-live",
         "--method",
         "--objective",
         "--space",
         "--max-latency",
+        "--min-rate",
+        "--max-energy",
+        "--memory",
         "--stages",
         "--cuts",
         "--on",
@@ -56,7 +63,7 @@ OPTIONS = {
         "-o",
         "--json",
     ],
-    "split": ["--cuts", "-o", "--granularity", "--shape", "--json"],
+    "split": ["--cuts", "-o", "--granularity", "--max-live", "--shape", "--json"],
     "run": [
         "--frames",
         "--plan",
@@ -135,8 +142,9 @@ def test_the_help_shows_the_examples_and_what_comes_next(name: str, evener: Even
 
 def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
     evener(
-        *("plan", "tiny", "--granularity", "strict", "--method", "exhaustive"),
+        *("plan", "tiny", "--granularity", "node", "--max-live", "3", "--method", "exhaustive"),
         *("--objective", "latency", "--space", "paper", "--max-latency", "40 ms"),
+        *("--min-rate", "5 /s", "--max-energy", "0.5 J", "--memory", "cpu0=2MB,gpu0=1GB"),
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
         *("--runtimes", "onnxruntime", "--board", "own.toml", "--transfers"),
         *("--shape", "a=1,3", "--shape", "b=7", "--json"),
@@ -146,11 +154,15 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
     assert callable(call.pop("progress"))
     assert call == {
         "given": ("tiny",),
-        "granularity": "strict",
+        "granularity": "node",
+        "max_live": 3,
         "method": "exhaustive",
         "objective": "latency",
         "space": "paper",
         "max_latency_s": pytest.approx(0.04),
+        "min_rate_hz": 5.0,
+        "max_energy_j": 0.5,
+        "memory": {"cpu0": 2_000_000, "gpu0": 1_000_000_000},
         "stages": 2,
         "profile": Path("p.json"),
         "board": "own.toml",
@@ -169,10 +181,14 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
     assert call == {
         "given": ("tiny",),
         "granularity": "paper",
+        "max_live": None,
         "method": "dp",
         "objective": "throughput",
         "space": "full",
         "max_latency_s": None,
+        "min_rate_hz": None,
+        "max_energy_j": None,
+        "memory": None,
         "stages": None,
         "profile": None,
         "board": None,
@@ -181,6 +197,58 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
         "runtimes": None,
         "shapes": {},
     }
+
+
+def test_the_front_is_asked_for_with_every_choice_of_a_plan(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    evener("plan", "tiny", "--objective", "pareto", "--min-rate", "5 /s", "--memory", "cpu0=1kB")
+
+    call = workflow_calls["plan_front"]
+    assert "objective" not in call
+    assert (call["given"], call["min_rate_hz"], call["memory"]) == (("tiny",), 5.0, {"cpu0": 1000})
+    assert "plan_network" not in workflow_calls
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_the_front_is_a_table_of_rates_latencies_energies_and_stages(evener: Evener) -> None:
+    lines = evener("plan", "tiny", "--objective", "pareto")[1].splitlines()
+
+    assert "2 plans of tiny; no other beats one of them in rate, latency and energy" in lines[0]
+    rows = [line.split() for line in lines if "cpu0" in line]
+    assert rows[0] == ["150", "/s", "13.3", "ms", "-", "2", "0", "cpu0", "x1", "+", "cpu0", "x1"]
+    assert rows[1] == ["100", "/s", "10", "ms", "250", "mJ", "1", "0", "cpu0", "x1", "1200", "MHz"]
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_programs_get_the_quickest_plan_and_the_front_beside_it(
+    evener: Evener, tmp_path: Path
+) -> None:
+    target = tmp_path / "tiny.plans.json"
+
+    out = evener("plan", "tiny", "--objective", "pareto", "--json", "-o", target)[1]
+
+    found = json.loads(out)
+    assert found["rate_hz"] == 150.0
+    assert found["elapsed_s"] == 0.75
+    assert [plan["rate_hz"] for plan in found["front"]] == [150.0, 100.0]
+    assert [plan["energy_j"] for plan in found["front"]] == [None, 0.25]
+    assert set(found["front"][0]) == set(found) - {"front"}
+    assert json.loads(target.read_text())["kind"] == "plans"
+
+
+def test_a_clock_is_shown_where_a_plan_sets_one(
+    evener: Evener, tmp_path: Path, artifacts: tuple[Artifact, ...]
+) -> None:
+    (plans,) = (one for one in artifacts if isinstance(one, Plans))
+    quick, thrifty = plans.plans
+    save(tmp_path / "quick.json", quick)
+    save(tmp_path / "thrifty.json", thrifty)
+
+    assert "clock" not in evener("show", tmp_path / "quick.json")[1]
+    shown = evener("show", tmp_path / "thrifty.json")[1]
+    assert "1200 MHz" in shown
+    assert "with 1 frame in flight, 250 mJ per frame" in " ".join(shown.split())
 
 
 def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
@@ -197,7 +265,8 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
             "--runtimes",
             "openvino",
         ),
-        *("--granularity", "strict", "--profile", "p.json", "--shape", "a=1", "--json"),
+        *("--granularity", "node", "--max-live", "4", "--profile", "p.json", "--shape", "a=1"),
+        "--json",
     )
 
     call = workflow_calls["plan_by_hand"]
@@ -206,7 +275,8 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
         "given": ("tiny",),
         "cuts": (4, 6),
         "on": (("cpu0", 1), ("cpu0", 1), ("gpu0", None)),
-        "granularity": "strict",
+        "granularity": "node",
+        "max_live": 4,
         "runtimes": ("openvino",),
         "profile": Path("p.json"),
         "shapes": {"a": (1,)},
@@ -221,10 +291,16 @@ def test_a_processor_alone_takes_the_whole_network(evener: Evener, workflow_call
 
 
 def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> None:
-    out = evener("plan", "tiny", "--explain", "--granularity", "strict", "--shape", "a=1")[1]
+    rule = ("--granularity", "node", "--max-live", "3")
+    out = evener("plan", "tiny", "--explain", *rule, "--shape", "a=1")[1]
 
     assert workflow_calls == {
-        "explain_network": {"given": ("tiny",), "granularity": "strict", "shapes": {"a": (1,)}}
+        "explain_network": {
+            "given": ("tiny",),
+            "granularity": "node",
+            "max_live": 3,
+            "shapes": {"a": (1,)},
+        }
     }
     assert "tiny in 2 blocks by the rule 'paper'" in out
     assert "x (16 B)" in out
@@ -241,6 +317,53 @@ def test_where_every_layer_can_be_parted_that_is_said(
     assert "every two neighbouring main layers can be parted" in evener("plan", "x", "--explain")[1]
 
 
+def test_an_explanation_by_the_rule_node_shows_what_was_opened_and_why_not_more(
+    evener: Evener,
+) -> None:
+    out = evener("plan", "googlenet", "--explain", "--granularity", "node", "--max-live", "3")[1]
+
+    assert "googlenet in 13 blocks by the rule 'paper', opened where up to 3 tensors may" in out
+    opened = next(line for line in out.splitlines() if " n10, n12, " in line)
+    assert opened.split()[-6:] == ["M", "8.3%", "4", "13", "10", "3,4,5,6,7,8,9,10,11,12"]
+    assert "99 cuts in the order of the work before them" in out
+    assert "left out, as the network has more than 100 places" in out
+
+
+def test_where_every_layer_is_apart_at_some_place_that_is_said(evener: Evener) -> None:
+    out = evener("plan", "squeezenet", "--explain", "--granularity", "node")[1]
+
+    assert "every two neighbouring main layers can be parted" in out
+
+
+def test_a_plan_by_the_rule_node_names_nodes_and_no_blocks(
+    evener: Evener, plan: Plan, monkeypatch: pytest.MonkeyPatch, workflow_calls: Calls
+) -> None:
+    assert workflow_calls == {}
+    stage = msgspec.structs.replace(plan.stages[0], nodes=("conv1", "relu1"))
+    by_nodes = msgspec.structs.replace(plan, granularity="node", max_live=2, stages=(stage,))
+    monkeypatch.setattr(workflow, "plan_network", lambda *_, **__: by_nodes)
+
+    (shown,) = json.loads(evener("plan", "tiny", "--json")[1])["stages"]
+    out = evener("plan", "tiny")[1]
+
+    assert (shown["first_block"], shown["last_block"]) == (None, None)
+    assert (shown["nodes"], shown["inputs"]) == (["conv1", "relu1"], ["x"])
+    assert "2 nodes: conv1 to relu1" in out
+
+
+def test_where_one_block_holds_all_others_up_the_rule_node_is_named(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, workflow_calls: Calls
+) -> None:
+    found = Dominant(block=3, name="conv9", processor="cpu0", share=0.62, places=5)
+    monkeypatch.setattr(workflow, "find_dominant", lambda *_, **__: found)
+
+    assert workflow_calls == {}
+    assert (
+        "block 3 (conv9) alone takes 62% of the network's time on cpu0, and the other stages wait "
+        "for it; it has 5 places where two tensors cross: try --granularity node"
+    ) in " ".join(evener("plan", "tiny")[1].split())
+
+
 def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
     code, out, err = evener(
         *("split", "tiny", "--cuts", "1", "-o", "parts", "--granularity", "strict"),
@@ -254,6 +377,7 @@ def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "cuts": (1,),
         "folder": Path("parts"),
         "granularity": "strict",
+        "max_live": None,
         "shapes": {"a": (1,)},
     }
     assert (code, err) == (0, "wrote parts\n")

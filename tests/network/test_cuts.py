@@ -14,6 +14,13 @@ def test_cuts_leave_every_block_in_one_segment() -> None:
     )
 
 
+def test_cuts_in_different_branches_do_not_follow_each_other() -> None:
+    with pytest.raises(InputError, match="the cuts 1 and 2 of toy do not follow each other: some "):
+        segments_between([1, 2], blocks=4, network="toy", formed=lambda *ends: ends != (2, 2))
+
+    assert segments_between([2], blocks=4, network="toy", formed=lambda *ends: ends != (2, 2))
+
+
 def test_no_cuts_leave_the_whole() -> None:
     assert segments_between([], blocks=3, network="toy") == (range(3),)
 

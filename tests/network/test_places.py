@@ -129,7 +129,7 @@ def test_heavy_parts_keep_more_places_than_light_ones(light_network: Loader) -> 
 def test_of_too_many_branches_only_those_places_are_looked_at_that_end_in_fewer(
     monkeypatch: pytest.MonkeyPatch, light_network: Loader
 ) -> None:
-    monkeypatch.setattr(under_test, "_MOST_DOWNSETS", 15)
+    monkeypatch.setattr(under_test, "MOST_DOWNSETS", 15)
 
     found = places_of(light_network("googlenet"), max_live=3, most=1_000)
 

@@ -41,3 +41,13 @@ def test_a_whole_slower_than_its_sides_is_doubtful() -> None:
 
 def test_a_difference_of_less_than_a_tenth_is_none() -> None:
     assert doubtful({(0, 1): sure(1.0), (0, 0): sure(0.1), (1, 1): sure(1.05)}) == ()
+
+
+def test_places_that_are_not_nested_say_nothing_of_each_other() -> None:
+    places = [0b00, 0b01, 0b10, 0b11]  # nothing; a; b; both
+    timed = {(0, 2): sure(6.0), (0, 0): sure(5.0), (0, 1): sure(1.0)}
+
+    found = doubtful(timed, formed=lambda first, last: places[first] & ~places[last + 1] == 0)
+
+    assert found == ()
+    assert doubtful(timed) == ((0, 0),)

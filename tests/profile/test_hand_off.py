@@ -52,6 +52,14 @@ def test_a_hand_off_is_half_a_round_trip() -> None:
     assert cost.per_byte_s == 0.0
 
 
+def test_a_byte_that_only_passes_takes_its_share_of_a_copy() -> None:
+    ticks = count()
+
+    cost = measure_hand_off(machine(CORES), clock=lambda: float(next(ticks)))
+
+    assert cost.passed_per_byte_s == 1 / 2**22
+
+
 @pytest.mark.parametrize("cores", [CORES[:1], CORES[:2]])
 def test_both_threads_keep_to_cores_of_their_own_if_there_are_two(cores: tuple[int, ...]) -> None:
     channels: list[CountingChannel] = []

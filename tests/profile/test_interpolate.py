@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evener.artifacts.profile import Block
+from evener.network.downsets import downsets
 from evener.profile.interpolate import SHORTEST_S, fill_in
-from evener.profile.timing import Segment, Timing
+from evener.profile.timing import Formed, Segment, Timing
 
 
 def block(macs: int = 1) -> Block:
@@ -66,6 +67,75 @@ def test_an_estimate_is_above_zero_and_within_its_quartiles(
     for segment, timing in filled.items():
         assert SHORTEST_S / 2 < timing.low_s <= timing.median_s <= timing.high_s
         assert (timing.repeats == 0) == (segment not in timed)
+
+
+@st.composite
+def additive_over_nodes(
+    draw: st.DrawFn,
+) -> tuple[list[Block], Formed, dict[Segment, float]]:
+    """Draw a graph whose nodes, and the costs before and behind each place, add up."""
+    nodes = draw(st.integers(1, 4))
+    needs = [
+        draw(st.lists(st.integers(0, node - 1), unique=True)) if node else []
+        for node in range(nodes)
+    ]
+    nodes_s = draw(st.lists(times, min_size=nodes, max_size=nodes))
+    places = downsets(needs, most=100) or ()
+    inner = len(places) - 2
+    before_s = [0.0, *draw(st.lists(times, min_size=inner, max_size=inner)), 0.0]
+    behind_s = [0.0, *draw(st.lists(times, min_size=inner, max_size=inner)), 0.0]
+
+    def formed(first: int, last: int) -> bool:
+        return places[first] & ~places[last + 1] == 0
+
+    def work(first: int, last: int) -> float:
+        ran = places[last + 1] & ~places[first]
+        return sum(time_s for node, time_s in enumerate(nodes_s) if ran >> node & 1)
+
+    count = len(places) - 1
+    return (
+        [block(places[at + 1].bit_count() - places[at].bit_count()) for at in range(count)],
+        formed,
+        {
+            (first, last): behind_s[first] + work(first, last) + before_s[last + 1]
+            for first in range(count)
+            for last in range(first, count)
+            if formed(first, last)
+        },
+    )
+
+
+@given(additive_over_nodes())
+def test_where_nodes_add_up_every_segment_between_nested_places_is_exact(
+    case: tuple[list[Block], Formed, dict[Segment, float]],
+) -> None:
+    blocks, formed, true_s = case
+    last = len(blocks) - 1
+    timed = {
+        segment: sure(time_s)
+        for segment, time_s in true_s.items()
+        if segment[0] == 0 or segment[1] == last
+    }
+
+    filled = fill_in(blocks, timed, formed=formed)
+
+    assert {segment: timing.median_s for segment, timing in filled.items()} == pytest.approx(true_s)
+
+
+def test_a_place_between_timed_ones_lies_between_those_that_it_is_nested_with() -> None:
+    # Places: nothing; a; b; a and b; all. Neither of the second and third contains the other.
+    places = [0b000, 0b001, 0b010, 0b011, 0b111]
+    blocks = [block(10), block(0), block(10), block(20)]
+
+    filled = fill_in(
+        blocks,
+        {(0, 3): sure(40.0), (0, 0): sure(30.0), (3, 3): sure(18.0)},
+        formed=lambda first, last: places[first] & ~places[last + 1] == 0,
+    )
+
+    assert filled[0, 1].median_s == pytest.approx(10.0, rel=1e-4)  # not from 30 on
+    assert filled[2, 3].median_s == pytest.approx(29.0, rel=1e-4)
+    assert (1, 1) not in filled
 
 
 def test_what_was_timed_stays() -> None:

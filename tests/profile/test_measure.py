@@ -1,21 +1,25 @@
 """Timing a network on every core set of a machine."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
+from onnx import helper
 
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import HandOff, Profile
 from evener.errors import RuntimeFailedError
-from evener.network.blocks import Blocks
-from evener.network.model import Network
+from evener.network.blocks import Blocks, cut_into_blocks
+from evener.network.model import Network, parse_network
 from evener.plan import make_plan
 from evener.profile.find import find_processors
 from evener.profile.measure import cut_stride, prefixes_and_suffixes, profile_network
 from evener.profile.refine import estimated_segments, measure_segments
 from evener.profile.segments import Progress
 from evener.runtime import get_runtime
+from evener.testing import tiny
 
 FakeRuntime = Any  # see conftest.py
 MakeRuntime = Callable[..., FakeRuntime]
@@ -214,3 +218,49 @@ def test_a_stride_of_one_takes_both_sides_of_every_cut() -> None:
 
 def test_a_single_block_has_no_sides() -> None:
     assert list(prefixes_and_suffixes(1, stride=1)) == []
+
+
+def test_by_the_rule_node_only_segments_between_nested_places_are_timed_or_estimated(
+    make_machine: Callable[..., Machine], clock: Callable[[], float], make_runtime: MakeRuntime
+) -> None:
+    network = branches(2)
+    blocks = cut_into_blocks(network, "node", max_live=3)
+    count = len(blocks.blocks)
+
+    profile = profile_network(
+        network,
+        blocks,
+        make_machine("fake"),
+        runtimes={"fake": make_runtime()},
+        hand_off=HAND_OFF,
+        budget_s=1e6,
+        clock=clock,
+    )
+
+    found = {(one.first_block, one.last_block): one.interpolated for one in profile.segments}
+    assert found == {
+        (first, last): first > 0 and last < count - 1
+        for first in range(count)
+        for last in range(first, count)
+        if blocks.form_segment(first, last)
+    }
+    assert len(found) < count * (count + 1) // 2
+    assert (profile.granularity, profile.max_live) == ("node", 3)
+
+
+def branches(each: int) -> Network:
+    """Make two branches of products between a first and a last one."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["a0"])]
+    for branch in "bc":
+        names = ["a0", *(f"{branch}{index}" for index in range(each))]
+        nodes += [helper.make_node("MatMul", [one, "w"], [two]) for one, two in pairwise(names)]
+    last = each - 1
+    nodes.append(helper.make_node("Add", [f"b{last}", f"c{last}"], ["sum"]))
+    nodes.append(helper.make_node("MatMul", ["sum", "w"], ["y"]))
+    content = tiny.network(
+        nodes,
+        inputs=[tiny.floats("x", 1, 4)],
+        outputs=[tiny.floats("y", 1, 4)],
+        weights={"w": np.eye(4, dtype=np.float32)},
+    )
+    return parse_network(content, name="branches")

@@ -1,10 +1,12 @@
 """Explaining cuts measures nothing."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from evener.errors import InputError
+from evener.testing import tiny
 from evener.workflow.explain import explain_network
 
 
@@ -20,3 +22,30 @@ def test_blocks_and_cuts_are_listed_without_measuring(net: str, tmp_path: Path) 
 def test_what_is_no_network_is_refused() -> None:
     with pytest.raises(InputError, match=r"there is no file missing\.onnx"):
         explain_network("missing.onnx")
+
+
+def test_by_the_rule_node_places_and_what_was_opened_are_listed(
+    write: Callable[[str, bytes], str],
+) -> None:
+    net = write("unet.onnx", tiny.unet(depth=2))
+
+    found = explain_network(net, granularity="node", max_live=3)
+
+    assert (found.max_live, len(found.cuts), len(found.parts)) == (3, 6, 3)
+    assert [len(cut.tensors) for cut in found.cuts] == [1, 2, 3, 2, 2, 1]
+    assert [(part.kept, part.crowded) for part in found.parts] == [(0, 0), (4, 0), (0, 0)]
+    assert found.no_cuts == ()
+
+
+def test_by_the_rule_node_layers_that_too_many_tensors_join_are_named(
+    write: Callable[[str, bytes], str],
+) -> None:
+    net = write("unet.onnx", tiny.unet(depth=2))
+
+    found = explain_network(net, granularity="node", max_live=2)
+
+    (no_cut,) = found.no_cuts
+    assert (no_cut.block, no_cut.after, no_cut.before) == (1, "c_bottom", "u1")
+    assert [tensor.name for tensor in no_cut.tensors] == ["s0", "s1", "bottom"]
+    assert no_cut.reason == "3 tensors would cross"
+    assert [part.crowded for part in found.parts] == [0, 1, 0]

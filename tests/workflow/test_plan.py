@@ -1,5 +1,6 @@
 """Planning here is measuring and trying; planning for elsewhere is predicting."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -9,7 +10,7 @@ from evener.artifacts.files import save
 from evener.artifacts.plan import Measured, Plan
 from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
-from evener.testing import plans
+from evener.testing import plans, tiny
 from evener.workflow import plan as under_test
 from evener.workflow.live import best_measured, summarise
 from evener.workflow.plan import count_plans, plan_network
@@ -159,3 +160,14 @@ def test_rounds_are_put_together_by_median_and_quartiles() -> None:
     assert found.latency_p50_s == pytest.approx(1 / 3)
     assert (found.rounds, found.rivals) == (5, 2)
     assert summarise(traces[:1], rivals=0).rate_low_hz == 1.0
+
+
+def test_by_the_rule_node_only_nested_cuts_are_counted(
+    write: Callable[[str, bytes], str],
+) -> None:
+    assert count_plans("googlenet", granularity="node")[0] == 57
+    # In every one of nine modules four places are in branches of their own.
+    assert count_plans("googlenet", granularity="node")[1] < 6 * 57 * 56 // 2
+
+    net = write("unet.onnx", tiny.unet(depth=2))  # a chain but for its skips
+    assert count_plans(net, granularity="node", max_live=3) == (6, 6 * 15)

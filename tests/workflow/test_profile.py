@@ -141,3 +141,18 @@ def test_a_profile_of_another_machine_is_restricted_by_its_own_names(
         plan_network(net, profile=tmp_path / "p.json", runtimes=["onnxruntime"])
     with pytest.raises(InputError, match="knows no processor 'cpu0'; it knows npu7"):
         plan_network(net, profile=tmp_path / "p.json", processors=["cpu0"])
+
+
+def test_a_profile_for_another_number_of_crossing_tensors_is_refused_and_kept_apart(
+    write: Callable[[str, bytes], str], tmp_path: Path
+) -> None:
+    net = write("unet.onnx", tiny.unet(depth=1))
+    one = profile_network(net, granularity="node", max_live=1, runtimes=["onnxruntime"])
+    save(tmp_path / "p.json", one.value)
+
+    two = profile_network(net, granularity="node", runtimes=["onnxruntime"])
+
+    assert (one.value.max_live, two.value.max_live) == (1, 2)
+    assert len(one.value.blocks) < len(two.value.blocks)
+    with pytest.raises(InputError, match="up to 1 tensors cross, not 2; add --max-live 1"):
+        load_profile(tmp_path / "p.json", open_network(net, granularity="node"))

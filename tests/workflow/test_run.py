@@ -13,6 +13,7 @@ from evener.errors import InputError
 from evener.network.frames import random_frames
 from evener.network.model import load_network
 from evener.testing import tiny
+from evener.workflow.by_hand import plan_by_hand
 from evener.workflow.opened import open_network
 from evener.workflow.plan import plan_network
 from evener.workflow.run import POOL, check_plan, run_network
@@ -164,3 +165,35 @@ def test_answers_that_are_no_numbers_are_counted(write: Callable[[str, bytes], s
     )
 
     assert run_network(net, frames=4).not_finite == (0, 1, 2, 3)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_a_plan_by_the_rule_node_names_its_nodes_and_runs_from_its_file(
+    write: Callable[[str, bytes], str], tmp_path: Path
+) -> None:
+    net = write("unet.onnx", tiny.unet(depth=2))
+    rule = {"granularity": "node", "max_live": 3, "runtimes": ["onnxruntime"]}
+    plan = plan_by_hand(net, cuts=[2], on=[("cpu0", 1)] * 2, **rule)  # type: ignore[arg-type] # as given
+    save(tmp_path / "plan.json", plan)
+
+    result = run_network(net, frames=20, plan=tmp_path / "plan.json", optimisation="extended")
+
+    assert plan.max_live == 3
+    assert [stage.outputs for stage in plan.stages] == [("s0", "s1", "bottom"), ("y",)]
+    assert [stage.nodes[0] for stage in plan.stages] == ["c_s0", "u1"]
+    live = [node.name for node in load_network(net).model.graph]
+    assert [name for stage in plan.stages for name in stage.nodes] == live
+    assert (result.trace.equal, result.trace.max_error) == (True, 0.0)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_a_plan_whose_cuts_are_numbered_anew_is_refused(
+    write: Callable[[str, bytes], str], tmp_path: Path
+) -> None:
+    net = write("unet.onnx", tiny.unet(depth=2))
+    rule = {"granularity": "node", "max_live": 3, "runtimes": ["onnxruntime"]}
+    plan = plan_by_hand(net, cuts=[2], on=[("cpu0", 1)] * 2, **rule)  # type: ignore[arg-type] # as given
+    save(tmp_path / "plan.json", msgspec.structs.replace(plan, max_live=2))
+
+    with pytest.raises(InputError, match="lets s0, s1, bottom cross at an end of stage 0, where"):
+        run_network(net, frames=1, plan=tmp_path / "plan.json")

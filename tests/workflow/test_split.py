@@ -1,5 +1,6 @@
 """Networks written in parts: run in a row, the parts answer as the whole does."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from evener.network.frames import random_frames
 from evener.network.model import Network, load_network
 from evener.network.split import segment_model, whole_model
 from evener.runtime.session import Array
+from evener.testing import tiny
 from evener.workflow import split as under_test
 from evener.workflow.split import split_network
 
@@ -109,3 +111,21 @@ def test_a_part_that_cannot_be_written_leaves_nothing(
         split_network(net, cuts=[1], folder=tmp_path / "parts")
 
     assert set(tmp_path.iterdir()) == before
+
+
+def test_parts_by_the_rule_node_hand_on_what_only_passes_them(
+    write: Callable[[str, bytes], str], tmp_path: Path
+) -> None:
+    net = write("unet.onnx", tiny.unet(depth=2))
+    network = load_network(net)
+    ((frame,),) = random_frames(network.inputs, 1, seed=0)
+
+    split = split_network(
+        net, cuts=[0, 2, 3], folder=tmp_path / "parts", granularity="node", max_live=3
+    )
+
+    handed_on = {"x": frame}
+    for part in split.parts:
+        handed_on = answers((tmp_path / "parts" / part.file).read_bytes(), handed_on)
+    assert [len(part.outputs) for part in split.parts] == [1, 3, 2, 1]
+    assert np.array_equal(handed_on["y"], answers(whole_model(network), {"x": frame})["y"])

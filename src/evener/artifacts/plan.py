@@ -54,6 +54,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         last_block: index of its last block, included.
         inputs: names of the tensors it reads.
         outputs: names of the tensors it hands on.
+        nodes: names of the nodes it runs, by the rule "node", by which blocks are steps from place
+            to place and say little; empty by the other rules.
         lanes: one for a plain stage; more for a replicated one, whose frames go to the first
             lane that is free.
     """
@@ -63,6 +65,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     lanes: tuple[Lane, ...]
+    nodes: tuple[str, ...] = ()
 
     @property
     def period_s(self) -> float:

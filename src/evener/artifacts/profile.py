@@ -92,14 +92,19 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class HandOff(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Cost of handing one frame from a stage to the next in the same process.
 
+    A stage makes most of what it hands on in place. What it only passes on, it copies.
+
     Attributes:
         fixed_s: time per hand-off, in seconds, whatever its size.
         per_byte_s: further time per byte; 0 where slots are shared and nothing is copied.
+        passed_per_byte_s: further time per byte of tensors that a stage gets and hands on as they
+            are.
         transfers: further time between two processors; pairs that are not listed cost nothing.
     """
 
     fixed_s: float
     per_byte_s: float = 0.0
+    passed_per_byte_s: float = 0.0
     transfers: tuple[Transfer, ...] = ()
 
 

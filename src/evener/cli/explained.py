@@ -1,16 +1,19 @@
 """How the explanation of a network's cuts looks to a person."""
 
 from collections.abc import Iterable
+from itertools import accumulate
 
 from rich.console import Group, RenderableType
 
 from evener.cli.tables import table
 from evener.network.explain import Crossing, Explanation
-from evener.units import show
+from evener.units import count, show
 
 
 def lay_out_explanation(explanation: Explanation) -> RenderableType:
     """Lay out the blocks with the cut after each, then where no cut is and why."""
+    if explanation.parts:
+        return _lay_out_places(explanation)
     crossing = {cut.after_block: _tensors(cut.tensors) for cut in explanation.cuts}
     blocks = table(
         f"{explanation.network} in {len(explanation.blocks)} blocks by the rule "
@@ -35,6 +38,54 @@ def lay_out_explanation(explanation: Explanation) -> RenderableType:
         table(
             "main layers that no cut can part, as one tensor may cross it, and what would cross at "
             "the best place between them",
+            (">block", "after", "before", "would cross", "no cut because"),
+            [
+                (str(one.block), one.after, one.before, _tensors(one.tensors), one.reason)
+                for one in explanation.no_cuts
+            ],
+        ),
+    )
+
+
+def _lay_out_places(explanation: Explanation) -> RenderableType:
+    """Lay out what was opened, then the places, then what stays together and why."""
+    total = sum(part.macs for part in explanation.parts) or 1
+    parts = table(
+        f"{explanation.network} in {count(len(explanation.parts), 'block')} by the rule 'paper', "
+        f"opened where up to {count(explanation.max_live or 0, 'tensor')} may cross",
+        (">block", "units", ">MACs", ">share", ">too crowded", ">places", ">kept", "cuts"),
+        [
+            (
+                str(part.part),
+                ", ".join(part.units),
+                f"{part.macs / 1e6:.1f} M",
+                f"{part.macs / total:.1%}",
+                "very many" if part.crowded is None else str(part.crowded),
+                str(part.found),
+                str(part.kept),
+                ",".join(map(str, part.cuts)) or "-",
+            )
+            for part in explanation.parts
+        ],
+    )
+    done = list(accumulate(block.macs for block in explanation.blocks))
+    cuts = table(
+        f"{count(len(explanation.cuts), 'cut')} in the order of the work before them; a later one "
+        "need not be behind an earlier one",
+        (">cut", ">MACs before it", "crosses it"),
+        [
+            (str(cut.after_block), f"{done[cut.after_block] / total:.1%}", _tensors(cut.tensors))
+            for cut in explanation.cuts
+        ],
+    )
+    if not explanation.no_cuts:
+        return Group(parts, cuts, "every two neighbouring main layers can be parted")
+    return Group(
+        parts,
+        cuts,
+        table(
+            "main layers that are apart at no cut, and what would cross at the best place where "
+            "they are",
             (">block", "after", "before", "would cross", "no cut because"),
             [
                 (str(one.block), one.after, one.before, _tensors(one.tensors), one.reason)

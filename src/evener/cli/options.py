@@ -199,11 +199,23 @@ def granularity_option(command: CommandT) -> CommandT:
     """Add --granularity."""
     return click.option(
         "--granularity",
-        type=click.Choice(["paper", "strict"]),
+        type=click.Choice(["paper", "strict", "node"]),
         default="paper",
         show_default=True,
         help="Where the network may be cut: strict before each group of main layers that a single "
-        "tensor leads to; paper sets a head without main layers apart too.",
+        "tensor leads to; paper sets a head without main layers apart too; node also inside such "
+        "groups, where few tensors cross.",
+    )(command)
+
+
+def max_live_option(command: CommandT) -> CommandT:
+    """Add --max-live; the verb gets a count, or None for the rule's own."""
+    return click.option(
+        "--max-live",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="By --granularity node, let up to N tensors cross a cut. More than 2 help networks of "
+        "many branches or skips, and take longer to measure.  [default: 2]",
     )(command)
 
 

@@ -12,16 +12,14 @@ from click.core import ParameterSource
 from evener.cli import options, output, targets
 from evener.cli.verb import Verb
 from evener.errors import InfeasibleError
-from evener.units import show
+from evener.units import count, show
 
 if TYPE_CHECKING:
     from evener.artifacts.plan import Plan, Stage
     from evener.artifacts.profile import Profile
 
-_OF_EXPLAIN: Final = frozenset({"explain", "granularity", "shapes", "as_json", "debug"})
-_OF_HAND: Final = frozenset(
-    {"cuts", "on", "granularity", "runtimes", "profile", "shapes", "target", "as_json", "debug"}
-)
+_OF_EXPLAIN: Final = frozenset({"explain", "granularity", "max_live", "shapes", "as_json", "debug"})
+_OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profile", "target"}
 
 
 @click.command(
@@ -34,6 +32,7 @@ _OF_HAND: Final = frozenset(
         'evener plan resnet50 --board rk3399pro --objective energy --min-rate "3 /s"',
         "evener plan resnet50 --board rk3399pro --objective pareto -o resnet50.plans.json",
         "evener plan resnet50 --explain",
+        "evener plan googlenet --granularity node --max-live 3",
         "evener plan resnet50 --cuts 4,11 --on cpu0:1,cpu0:1,cpu1",
     ),
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
@@ -41,6 +40,7 @@ _OF_HAND: Final = frozenset(
 )
 @click.argument("net", callback=options.through(options.read_name))
 @options.granularity_option
+@options.max_live_option
 @click.option(
     "--method",
     type=click.Choice(["dp", "exhaustive"]),
@@ -150,7 +150,7 @@ def command(
 
     if explain:
         _refuse_beside("--explain plans nothing", allowed=_OF_EXPLAIN)
-        _explain(net, choices["granularity"], shapes, as_json=as_json)
+        _explain(net, shapes, choices, as_json=as_json)
         return
     if cuts is not None and on is None:
         raise click.UsageError("--cuts needs --on, with a processor for each stage")
@@ -173,7 +173,11 @@ def command(
     from evener.plan.memory import limit_memory
 
     profile = limit_memory(_profile(net, shapes=dict(shapes), **choices), choices["memory"])
-    output.print_for_people(lay_out(plan), *_gain(plan, profile, choices["processors"]))
+    output.print_for_people(
+        lay_out(plan),
+        *_gain(plan, profile, choices["processors"]),
+        *([] if choices["board"] else _advice(net, plan, profile, shapes)),
+    )
 
 
 def _front(
@@ -215,7 +219,7 @@ def _profile(net: str, *, board: str | None, profile: Path | None, **choices: An
         return workflow.open_on_board(net, board, **asked_of_board).profile
     if profile is not None:
         return files.load(profile, Profile).value
-    asked = ("granularity", "processors", "runtimes", "shapes")
+    asked = ("granularity", "max_live", "processors", "runtimes", "shapes")
     return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
 
 
@@ -240,6 +244,7 @@ def _counting_paper(
             counted = workflow.count_plans(
                 net,
                 granularity=choices["granularity"],
+                max_live=choices["max_live"],
                 shapes=dict(shapes),
                 board=choices["board"],
             )
@@ -257,17 +262,18 @@ def _by_hand(
     from evener import workflow
 
     _refuse_beside("--on leaves nothing to choose", allowed=_OF_HAND)
-    kept = {name: choices[name] for name in ("granularity", "runtimes", "profile")}
+    kept = {name: choices[name] for name in ("granularity", "max_live", "runtimes", "profile")}
     with output.progress() as report:
         return workflow.plan_by_hand(
             net, cuts=cuts, on=on, shapes=dict(shapes), progress=report, **kept
         )
 
 
-def _explain(net: str, granularity: Any, shapes: options.Shapes, *, as_json: bool) -> None:  # noqa: ANN401 - a choice of click's
+def _explain(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool) -> None:
     from evener import workflow
 
-    explanation = workflow.explain_network(net, granularity=granularity, shapes=dict(shapes))
+    rule = {name: choices[name] for name in ("granularity", "max_live")}
+    explanation = workflow.explain_network(net, shapes=dict(shapes), **rule)
     if as_json:
         output.print_json(explanation)
         return
@@ -300,7 +306,10 @@ def no_plan_for_programs(cut_points: int, configurations: int) -> dict[str, Any]
 def plan_for_programs(plan: "Plan") -> dict[str, Any]:
     """Put a plan into the keys that programs may rely on."""
     content: dict[str, Any] = msgspec.to_builtins(plan)
-    return content | {"stages": [_stage(stage) for stage in plan.stages]}
+    stages = [_stage(stage) for stage in plan.stages]
+    if plan.granularity == "node":  # its blocks are steps from place to place: only nodes say what
+        stages = [stage | {"first_block": None, "last_block": None} for stage in stages]
+    return content | {"stages": stages}
 
 
 def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) -> list[str]:
@@ -312,6 +321,23 @@ def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) 
         return []  # no processor can run the whole network: there is nothing to compare with
     gain = f"{plan.rate_hz / single.rate_hz:.2f} times"
     return [f"that is {gain} the best single processor ({show(single.rate_hz, 'rate')} predicted)"]
+
+
+def _advice(net: str, plan: "Plan", profile: "Profile", shapes: options.Shapes) -> list[str]:
+    """Say where a block that no cut parts holds all others up, and that it can be opened."""
+    from evener import workflow
+
+    slowest = workflow.find_dominant(net, plan, profile, shapes=dict(shapes))
+    if slowest is None:
+        return []
+    block, opened = f"block {slowest.block} ({slowest.name})", count(slowest.places, "place")
+    return [
+        (
+            f"{block} alone takes {slowest.share:.0%} of the network's time on "
+            f"{slowest.processor}, and the other stages wait for it; it has {opened} where two "
+            "tensors cross: try --granularity node"
+        )
+    ]
 
 
 def _stage(stage: "Stage") -> dict[str, Any]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 )
 @click.argument("net", callback=options.through(options.read_name))
 @options.granularity_option
+@options.max_live_option
 @options.processors_option
 @options.runtimes_option()
 @options.shape_option
@@ -40,6 +41,7 @@ def command(
     *,
     net: str,
     granularity: "Granularity",
+    max_live: int | None,
     processors: tuple[str, ...] | None,
     runtimes: tuple[str, ...] | None,
     shapes: options.Shapes,
@@ -61,6 +63,7 @@ def command(
         kept = workflow.profile_network(
             net,
             granularity=granularity,
+            max_live=max_live,
             processors=processors,
             runtimes=runtimes,
             shapes=dict(shapes),

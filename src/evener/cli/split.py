@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     help="Write the files into this folder, which must not exist yet.",
 )
 @options.granularity_option
+@options.max_live_option
 @options.shape_option
 @options.json_option
 def command(
@@ -40,6 +41,7 @@ def command(
     cuts: tuple[int, ...],
     folder: Path,
     granularity: "Granularity",
+    max_live: int | None,
     shapes: options.Shapes,
     as_json: bool,
 ) -> None:
@@ -56,6 +58,7 @@ def command(
             cuts=cuts,
             folder=folder,
             granularity=granularity,
+            max_live=max_live,
             shapes=dict(shapes),
             progress=report,
         )

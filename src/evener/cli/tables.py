@@ -112,7 +112,7 @@ def _(plan: Plan) -> RenderableType:
     rows = [
         (
             str(index) if first else "",
-            _blocks(stage.first_block, stage.last_block) if first else "",
+            _what(stage) if first else "",
             lane.processor,
             _cores(lane.cores),
             *([_clock(lane)] if clocked else []),
@@ -129,7 +129,8 @@ def _(plan: Plan) -> RenderableType:
             f"space: {count(plan.configurations, 'plan')} over "
             f"{count(plan.cut_points, 'cut point')}",
             (
-                *(">stage", ">blocks", "processor", "cores"),
+                *(">stage", ">nodes" if plan.granularity == "node" else ">blocks"),
+                *("processor", "cores"),
                 *([">clock"] if clocked else []),
                 *("runtime", ">per frame", ">busy"),
             ),
@@ -358,6 +359,12 @@ def _median(one: SegmentTime | None) -> float | None:
 
 def _tensors(tensors: Iterable[Tensor]) -> str:
     return ", ".join(f"{tensor.name} ({show(tensor.size_bytes, 'size')})" for tensor in tensors)
+
+
+def _what(stage: Stage) -> str:
+    if not stage.nodes:
+        return _blocks(stage.first_block, stage.last_block)
+    return f"{count(len(stage.nodes), 'node')}: {stage.nodes[0]} to {stage.nodes[-1]}"
 
 
 def _blocks(first: int, last: int) -> str:

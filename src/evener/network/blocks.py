@@ -19,7 +19,7 @@ By any rule, what lies between the nodes that touch a state is in one block (see
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 import onnx_ir as ir
@@ -79,6 +79,19 @@ class Blocks:
         By the rules "strict" and "paper" all are; by the rule "node" see the module.
         """
         return not self.done or not self.done[first] & ~self.done[last + 1]
+
+    def segment_nodes(self, first: int, last: int) -> tuple[str, ...]:
+        """Return the names of the nodes of blocks `first` to `last`, which form a segment."""
+        if not self.done:
+            return tuple(chain.from_iterable(self.nodes[first : last + 1]))
+        steps = zip(pairwise(self.done), self.nodes, strict=True)
+        names = {
+            number: name
+            for (before, after), added in steps
+            for number, name in zip(members(after & ~before), added, strict=True)
+        }
+        ran = self.done[last + 1] & ~self.done[first]
+        return tuple(names[number] for number in members(ran))
 
 
 def cut_into_blocks(

@@ -50,7 +50,7 @@ class NoCut(msgspec.Struct, frozen=True, kw_only=True):
     """Two neighbouring main layers that no cut can part.
 
     Attributes:
-        block: index of the block that holds both.
+        block: index of the block that holds both; by the rule "node" that of the part.
         after: name of the first.
         before: name of the second.
         tensors: what would cross at the best place between them: fewest tensors, then bytes.
@@ -64,6 +64,29 @@ class NoCut(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class OpenedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """By the rule "node", what became of a block of the rule "paper".
+
+    Attributes:
+        part: its index, from 0.
+        units: names of the main nodes that stay together with the nodes around them, in order.
+        macs: multiply-accumulates per frame.
+        crowded: at how many further places inside it too many tensors would cross; None where
+            there are too many to count.
+        found: at how many places inside it the network may be cut.
+        kept: how many of them are cuts; fewer if there are too many for planning.
+        cuts: these, each by the index of the block before it.
+    """
+
+    part: int
+    units: tuple[str, ...]
+    macs: int
+    crowded: int | None
+    found: int
+    kept: int
+    cuts: tuple[int, ...]
+
+
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """Where a network may be cut, and where not.
 
@@ -73,6 +96,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         blocks: what lies between the cuts, in order.
         cuts: in order; one fewer than blocks.
         no_cuts: in order.
+        max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
+        parts: by the rule "node", what became of the blocks of the rule "paper", in order.
     """
 
     network: str
@@ -80,6 +105,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     blocks: tuple[Block, ...]
     cuts: tuple[Cut, ...]
     no_cuts: tuple[NoCut, ...]
+    max_live: int | None = None
+    parts: tuple[OpenedPart, ...] = ()
 
 
 def explain(network: Network, blocks: Blocks) -> Explanation:
@@ -119,6 +146,12 @@ def explain(network: Network, blocks: Blocks) -> Explanation:
     )
 
 
+def crossing(value: ir.Value) -> Crossing:
+    """Describe a value that is alive at a place."""
+    tensor = as_tensor(value)
+    return Crossing(name=value.name or "", bytes=None) if tensor is None else _handed_over(tensor)
+
+
 def _no_cut(
     nodes: Sequence[ir.Node],
     alive: Sequence[tuple[ir.Value, ...]],
@@ -127,7 +160,7 @@ def _no_cut(
     first: int,
     second: int,
 ) -> NoCut:
-    places = [tuple(map(_crossing, values)) for values in alive[first:second]]
+    places = [tuple(map(crossing, values)) for values in alive[first:second]]
     best = min(
         range(len(places)), key=lambda place: (first + place in held, *_burden(places[place]))
     )
@@ -154,11 +187,6 @@ def _reason(values: tuple[ir.Value, ...], *, within_state: bool) -> str:
     if is_normalised_sum(values[0]):
         return "it is a sum that is computed as one with the normalisation behind it"
     return "it was dequantized just before, and is four times as large as what it was"
-
-
-def _crossing(value: ir.Value) -> Crossing:
-    tensor = as_tensor(value)
-    return Crossing(name=value.name or "", bytes=None) if tensor is None else _handed_over(tensor)
 
 
 def _handed_over(tensor: Tensor) -> Crossing:

@@ -27,7 +27,8 @@ from evener.network.units import needs_of, units_of
 
 MOST_PLACES: Final = 100
 """Planning takes the square of the places, and timing two sessions for each."""
-_MOST_DOWNSETS: Final = 10_000  # of one part: some tenths of a second to look through
+MOST_DOWNSETS: Final = 10_000
+"""Of one part; so many take some tenths of a second to look through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def _downsets(flow: Flow, units: tuple[int, ...], max_live: int) -> tuple[int, l
     """List the sets of nodes that can have run when some but not all units have."""
     needs = needs_of(flow, units)
     for ends in range(max_live, 0, -1):
-        found = narrow_downsets(needs, ends=ends, most=_MOST_DOWNSETS)
+        found = narrow_downsets(needs, ends=ends, most=MOST_DOWNSETS)
         if found is not None:
             inner = (one for one in found if 0 < one < (1 << len(units)) - 1)
             return ends, [sum(units[at] for at in members(one)) for one in inner]

@@ -17,6 +17,7 @@ from evener.artifacts.processors import Processor
 from evener.artifacts.profile import HandOff, Profile, SegmentTime
 from evener.errors import InfeasibleError, InputError
 from evener.plan.memory import Memory, keep_out
+from evener.plan.puts import puts_s
 from evener.plan.teams import CoreSet, Team, list_core_sets, list_teams
 from evener.plan.times import Measurements
 
@@ -49,6 +50,8 @@ class Problem:
             where it is not known. None if none is.
         idle_w: what the idle machine draws; 0 where that is not known.
         memory: what the processors' memory keeps out; None if it has no limit.
+        formed: first and last block of each segment that the network has, whether or not anything
+            can run it; None if all blocks in a row form one.
     """
 
     processors: tuple[Processor, ...]
@@ -63,6 +66,7 @@ class Problem:
     energies_j_CBE: Floats | None = None  # noqa: N815 -- as above
     idle_w: float = 0.0
     memory: Memory | None = None
+    formed: frozenset[tuple[int, int]] | None = None
 
     @property
     def blocks(self) -> int:
@@ -81,6 +85,10 @@ class Problem:
             ]
             seats += grains // min((used for used in alone if used), default=grains + 1)
         return min(self.blocks, seats)
+
+    def form_segment(self, first_block: int, last_block: int) -> bool:
+        """Return whether the network has a segment of these blocks, whatever can run it."""
+        return self.formed is None or (first_block, last_block) in self.formed
 
     def receiver(self, team: Team) -> int:
         """Return which receiver a team is; 0 where handing on costs the same whoever takes."""
@@ -191,7 +199,14 @@ def make_problem(
         energies_j_CBE=energies_j if np.isfinite(energies_j).any() else None,
         idle_w=profile.machine.idle_w or 0.0,
         memory=kept_out,
+        formed=_formed(profile),
     )
+
+
+def _formed(profile: Profile) -> frozenset[tuple[int, int]] | None:
+    if profile.granularity != "node":
+        return None
+    return frozenset((segment.first_block, segment.last_block) for segment in profile.segments)
 
 
 def _choose(profile: Profile, names: Sequence[str] | None) -> tuple[Processor, ...]:
@@ -216,18 +231,14 @@ def _tables(
 ) -> tuple[Floats, Floats, dict[tuple[int, int, int], SegmentTime]]:
     """Return times with hand-off and energies of each core set, and what they come from."""
     blocks = len(profile.blocks)
-    puts_s = [
-        profile.hand_off.fixed_s
-        + profile.hand_off.per_byte_s * sum(tensor.size_bytes for tensor in block.outputs)
-        for block in profile.blocks
-    ]
+    puts_s_BE = puts_s(profile)  # noqa: N806 -- as in Problem
     times_s = np.full((len(core_sets), blocks, blocks), inf)
     energies_j = np.full_like(times_s, inf)
     segments: dict[tuple[int, int, int], SegmentTime] = {}
     for index, core_set in enumerate(core_sets):
         for first, last, segment in measurements.of(core_set):
             segments[index, first, last] = segment
-            times_s[index, first, last] = segment.median_s + puts_s[last]
+            times_s[index, first, last] = segment.median_s + puts_s_BE[first, last]
             if segment.energy_j is not None:
                 energies_j[index, first, last] = segment.energy_j
     return times_s, energies_j, segments

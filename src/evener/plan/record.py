@@ -53,9 +53,12 @@ def make_record(
         bound_estimated=bound.estimated,
         cut_points=cut_points,
         configurations=(
-            paper_configurations(cut_points) if problem.paper else full_configurations(problem)
+            paper_configurations(cut_points, problem.form_segment)
+            if problem.paper
+            else full_configurations(problem)
         ),
         space="paper" if problem.paper else "full",
+        max_live=profile.max_live,
         estimate=profile.estimate,
         estimate_error=profile.estimate_error,
     )

@@ -4,6 +4,10 @@ Let A(j) be the time of all blocks up to j, B(i) that of all from i on, and W th
 A cut costs what a runtime spends on it, such as reordering an input, half before and half behind.
 If blocks and halves of cuts add up, then blocks i to j take A(j) + B(i) - W: each block outside is
 subtracted once too often and each cut counted once. No split of a cut's cost need be known.
+
+By the rule "node" the same holds of places: A(j) is what has run at the place behind block j, B(i)
+what has not run at the place before block i, and where the first place lies within the second,
+everything has run at one or has not run at the other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,22 +15,26 @@ from itertools import accumulate
 from typing import Final
 
 from evener.artifacts.profile import Block
-from evener.profile.timing import Segment, Timing
+from evener.profile.timing import Formed, Segment, Timing, always_formed
 
 SHORTEST_S: Final = 1e-6
 """No segment is estimated to take less, whatever noise says."""
 
 
-def fill_in(blocks: Sequence[Block], timed: Mapping[Segment, Timing]) -> dict[Segment, Timing]:
+def fill_in(
+    blocks: Sequence[Block], timed: Mapping[Segment, Timing], *, formed: Formed = always_formed
+) -> dict[Segment, Timing]:
     """Give every segment a time on one core set in one runtime.
 
-    A prefix or suffix that was not timed lies between its timed neighbours, by its share of the
-    multiply-accumulates. Every other segment follows from a prefix and a suffix, as the module
-    says; where the difference cannot be told from noise, it is the noise.
+    A prefix or suffix that was not timed lies between its nearest timed ones, that which it
+    contains and that which contains it, by its share of the multiply-accumulates. Every other
+    segment follows from a prefix and a suffix, as the module says; where the difference cannot be
+    told from noise, it is the noise.
 
     Args:
         blocks: all of the network's.
         timed: what was timed; the whole network among it.
+        formed: which blocks form segments; every prefix and suffix is one.
 
     Returns:
         A time of each segment: the measured one where there is one, else an estimate with
@@ -43,12 +51,12 @@ def fill_in(blocks: Sequence[Block], timed: Mapping[Segment, Timing]) -> dict[Se
     last = len(blocks) - 1
     whole = timed[0, last]
     prefixes = _between(
-        blocks, {end: timed[0, end] for end in range(last + 1) if (0, end) in timed}
+        blocks, {end: timed[0, end] for end in range(last + 1) if (0, end) in timed}, formed
     )
     flipped = {
         last - start: timed[start, last] for start in range(last + 1) if (start, last) in timed
     }
-    suffixes = _between(blocks[::-1], flipped)[::-1]
+    suffixes = _between(blocks[::-1], flipped, lambda f, e: formed(last - e, last - f))[::-1]
     filled: dict[Segment, Timing] = {}
     for first in range(last + 1):
         for end in range(first, last + 1):
@@ -58,7 +66,7 @@ def fill_in(blocks: Sequence[Block], timed: Mapping[Segment, Timing]) -> dict[Se
                 filled[first, end] = prefixes[end]
             elif end == last:
                 filled[first, end] = suffixes[first]
-            else:
+            elif formed(first, end):
                 filled[first, end] = _middle(prefixes[end], suffixes[first], whole)
     return filled
 
@@ -74,7 +82,7 @@ def _middle(prefix: Timing, suffix: Timing, whole: Timing) -> Timing:
     )
 
 
-def _between(blocks: Sequence[Block], known: Mapping[int, Timing]) -> list[Timing]:
+def _between(blocks: Sequence[Block], known: Mapping[int, Timing], formed: Formed) -> list[Timing]:
     """Return the time of the first 1, 2, ... blocks; that of none is 0."""
     done = [0.0, *accumulate(_weight(blocks, block) for block in blocks)]
     nothing = Timing(0.0, 0.0, 0.0, 0)
@@ -84,8 +92,8 @@ def _between(blocks: Sequence[Block], known: Mapping[int, Timing]) -> list[Timin
         if end in known:
             times.append(known[end])
             continue
-        before = max((at for at in ends if at < end), default=-1)
-        after = min(at for at in ends if at > end)
+        before = max((at for at in ends if at < end and formed(at + 1, end)), default=-1)
+        after = min(at for at in ends if at > end and formed(end + 1, at))
         share = (done[end + 1] - done[before + 1]) / (done[after + 1] - done[before + 1])
         low, high = known.get(before, nothing), known[after]
         median_s, low_s, high_s = (

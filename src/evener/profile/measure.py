@@ -20,7 +20,7 @@ from evener.profile.doubt import doubtful
 from evener.profile.hand_off import measure_hand_off
 from evener.profile.interpolate import fill_in
 from evener.profile.segments import Measured, Place, Progress, Wanted, find_places, time_segments
-from evener.profile.timing import Clock, Segment, Timing
+from evener.profile.timing import Clock, Formed, Segment, Timing
 from evener.runtime.session import Optimisation, Runtime
 
 # What a prefix or suffix costs on average, against the whole network.
@@ -76,6 +76,7 @@ def profile_network(
             progress=tell,
         ),
         progress,
+        blocks.form_segment,
     )
     start_s = clock()
     sweep.everywhere([(0, count - 1)])
@@ -101,6 +102,7 @@ def profile_network(
         segments=segments,
         hand_off=hand_off or measure_hand_off(machine, clock=clock),
         optimisation=optimisation,
+        max_live=blocks.max_live,
     )
 
 
@@ -142,11 +144,13 @@ class _Sweep:
         places: Sequence[Place],
         measure: Callable[[Wanted, Progress], Measured],
         progress: Progress | None,
+        formed: Formed,
     ) -> None:
         self.refusals: dict[Place, RuntimeFailedError] = {}  # the first of each place
         self._places = places
         self._measure = measure
         self._progress = progress
+        self._formed = formed
         self._times: dict[Place, dict[Segment, Timing]] = {place: {} for place in places}
         self._done = 0
 
@@ -158,14 +162,16 @@ class _Sweep:
         """Time again what contradicts other times."""
         again: dict[Segment, list[Place]] = {}
         for place, times in self._times.items():
-            for segment in doubtful(times):
+            for segment in doubtful(times, formed=self._formed):
                 again.setdefault(segment, []).append(place)
         self._time(list(again.items()))
 
     def records(self, blocks: Sequence[Block]) -> Iterator[SegmentTime]:
         """Yield all times; with estimates where none can stand for a refused segment."""
         for place, times in self._times.items():
-            known = times if place in self.refusals else fill_in(blocks, times)
+            known = times
+            if place not in self.refusals:
+                known = fill_in(blocks, times, formed=self._formed)
             for segment in sorted(known):
                 yield place.record(segment, known[segment])
 

@@ -12,6 +12,8 @@ from evener.runtime.session import Session, empty
 Clock = Callable[[], float]
 Segment = tuple[int, int]
 """First and last block, both included."""
+Formed = Callable[[int, int], bool]
+"""Whether two blocks are the first and last of a segment; see `Blocks.form_segment`."""
 
 LEAST_RUNS: Final = 3
 LEAST_UNEQUAL_RUNS: Final = 5
@@ -20,6 +22,11 @@ ENOUGH_S: Final = 0.15
 AGREE: Final = 0.02  # runs that differ by no more than this share tell the same time
 WARM_UP_RUNS: Final = 2  # the first run allocates and packs weights, the second fills caches
 ENOUGH_WARM_UP_S: Final = 0.05  # beside a run this long, what the first does once is little
+
+
+def always_formed(first: int, last: int) -> bool:  # noqa: ARG001 - whichever they are
+    """Return that blocks form a segment, as any do that run one after the other."""
+    return True
 
 
 @dataclass(frozen=True, slots=True)

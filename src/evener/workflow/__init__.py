@@ -9,6 +9,7 @@ from evener.workflow.board import open_on_board as open_on_board
 from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
 from evener.workflow.by_hand import plan_by_hand as plan_by_hand
+from evener.workflow.dominant import find_dominant as find_dominant
 from evener.workflow.explain import explain_network as explain_network
 from evener.workflow.opened import Opened as Opened
 from evener.workflow.opened import find_processors as find_processors

@@ -15,7 +15,9 @@ from evener.artifacts.requirements import Verdict
 from evener.workflow.deliver import Delivery
 from evener.workflow.learn import Learning, check_packages
 from evener.workflow.opened import Progress, find_processors, restrict
+from evener.workflow.plan import check_energy
 from evener.workflow.steps import open_steps
+from evener.workflow.wish import Wish
 
 
 class BuildResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +61,7 @@ def build_project(folder: Path, *, progress: Progress | None = None) -> BuildRes
     project = load_project(folder)
     check_packages()
     restrict(find_processors(), project.plan.named)  # refused now, not after training
+    check_energy(Wish(objective=project.plan.objective))
     with open_steps(folder) as steps:
         learning = Learning(folder=folder, project=project, steps=steps, progress=progress)
         facts = learning.data()

@@ -12,6 +12,7 @@ from evener.network.cuts import segments_between
 from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
 from evener.workflow.opened import Progress, Shapes, open_network
+from evener.workflow.plan import with_nodes
 from evener.workflow.profile import load_profile, profile_opened, refine_profile
 from evener.workflow.wish import interpolated
 
@@ -22,6 +23,7 @@ def plan_by_hand(
     cuts: Sequence[int],
     on: Sequence[tuple[str, int | None]],
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
     profile: Path | None = None,
@@ -37,6 +39,7 @@ def plan_by_hand(
         cuts: the block after which each stage but the last ends, counted from 0, ascending.
         on: for each stage the name of a processor and how many of its cores; None for all.
         granularity: rule by which the blocks are made.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         runtimes: names of the runtimes to use; None for all that are installed.
         shapes: static shapes of the inputs that leave some size open, by input name.
         profile: a profile file, from this or another machine.
@@ -47,11 +50,16 @@ def plan_by_hand(
         InfeasibleError: a processor cannot run the blocks of its stage.
     """
     seats = [Seat(*each) for each in on]
-    opened = open_network(net, granularity=granularity, shapes=shapes, runtimes=runtimes)
-    segments = segments_between(cuts, blocks=len(opened.blocks.blocks), network=opened.network.name)
+    opened = open_network(
+        net, granularity=granularity, max_live=max_live, shapes=shapes, runtimes=runtimes
+    )
+    blocks = opened.blocks
+    segments = segments_between(
+        cuts, blocks=len(blocks.blocks), network=opened.network.name, formed=blocks.form_segment
+    )
     if profile is not None:
         known = load_profile(profile, opened).value
-        return with_simulated(_predicted(known, cuts, seats), known)
+        return with_nodes(with_simulated(_predicted(known, cuts, seats), known), blocks)
     check_seats(seats, len(segments), opened.machine.processors)
     kept = profile_opened(opened, progress=progress)
     plan = _predicted(kept.value, cuts, seats)
@@ -59,7 +67,7 @@ def plan_by_hand(
         # Once measured, a runtime may be slower than another is estimated to be.
         kept = refine_profile(opened, kept.value, wanted, progress=progress)
         plan = _predicted(kept.value, cuts, seats)
-    return with_simulated(plan, kept.value)
+    return with_nodes(with_simulated(plan, kept.value), blocks)
 
 
 def _predicted(profile: Profile, cuts: Sequence[int], seats: Sequence[Seat]) -> Plan:

@@ -3,18 +3,24 @@
 from evener.artifacts.profile import Granularity
 from evener.network.blocks import cut_into_blocks
 from evener.network.explain import Explanation, explain
+from evener.network.explain_places import explain_places
 from evener.network.model import load_network
 from evener.workflow.opened import Shapes
 
 
 def explain_network(
-    net: str, *, granularity: Granularity = "paper", shapes: Shapes | None = None
+    net: str,
+    *,
+    granularity: Granularity = "paper",
+    max_live: int | None = None,
+    shapes: Shapes | None = None,
 ) -> Explanation:
     """List the blocks and cuts of a network, and why it cannot be cut elsewhere.
 
     Args:
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
 
     Raises:
@@ -26,4 +32,5 @@ def explain_network(
         (8, 7, ())
     """
     network = load_network(net, shapes=shapes)
-    return explain(network, cut_into_blocks(network, granularity))
+    blocks = cut_into_blocks(network, granularity, max_live=max_live)
+    return explain_places(network, blocks) if granularity == "node" else explain(network, blocks)

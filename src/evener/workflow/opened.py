@@ -50,6 +50,7 @@ def open_network(
     net: str,
     *,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     shapes: Shapes | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
@@ -60,6 +61,7 @@ def open_network(
     Args:
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
@@ -73,7 +75,7 @@ def open_network(
     _check_memory(network)
     return Opened(
         network=network,
-        blocks=cut_into_blocks(network, granularity),
+        blocks=cut_into_blocks(network, granularity, max_live=max_live),
         machine=restrict(find.find_processors(runtimes=chosen), processors),
         runtimes=chosen,
         optimisation=optimisation,

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Literal
 
 from evener.artifacts.plans import Plans
-from evener.artifacts.profile import Granularity, Profile
+from evener.artifacts.profile import Granularity
+from evener.network.blocks import Blocks
 from evener.plan.foresee import with_simulated
-from evener.workflow.opened import Progress, Shapes
-from evener.workflow.plan import planning_times, settle_profile
+from evener.workflow.opened import Opened, Progress, Shapes
+from evener.workflow.plan import planning_times, settle_profile, with_nodes
 from evener.workflow.wish import Wish, decide_front
 
 
@@ -17,6 +18,7 @@ def plan_front(
     net: str,
     *,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     method: Literal["dp", "exhaustive"] = "dp",
     space: Literal["paper", "full"] = "full",
     min_rate_hz: float | None = None,
@@ -41,6 +43,7 @@ def plan_front(
     Args:
         net: as for `plan_network`.
         granularity: as for `plan_network`.
+        max_live: as for `plan_network`.
         method: as for `plan_network`.
         space: as for `plan_network`.
         min_rate_hz: as for `plan_network`.
@@ -76,17 +79,29 @@ def plan_front(
         stages=stages,
         memory=tuple(sorted((memory or {}).items())),
     )
-    found = planning_times(
-        net, granularity, space, processors, runtimes, shapes, profile, board, transfers=transfers
+    source = planning_times(
+        net,
+        granularity=granularity,
+        max_live=max_live,
+        space=space,
+        processors=processors,
+        runtimes=runtimes,
+        shapes=shapes,
+        profile=profile,
+        board=board,
+        transfers=transfers,
     )
-    if not isinstance(found, Profile):
+    if isinstance(source, Opened):
         processors = None  # the opened network has no others
-        found = settle_profile(found, wish, fresh=fresh, progress=progress).value
+        known = settle_profile(source, wish, fresh=fresh, progress=progress).value
+        blocks: Blocks | None = source.blocks
+    else:
+        known, blocks = source
     started = time.perf_counter()
-    plans = decide_front(found, wish, processors)
+    plans = decide_front(known, wish, processors)
     return Plans(
-        network=found.network,
-        network_sha256=found.network_sha256,
-        plans=tuple(with_simulated(plan, found) for plan in plans),
+        network=known.network,
+        network_sha256=known.network_sha256,
+        plans=tuple(with_nodes(with_simulated(plan, known), blocks) for plan in plans),
         elapsed_s=time.perf_counter() - started,
     )

@@ -10,7 +10,7 @@ from evener.artifacts.files import Kept
 from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Granularity, Profile
 from evener.errors import InfeasibleError, InputError
-from evener.network.blocks import cut_into_blocks
+from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
 from evener.plan.count import paper_configurations
@@ -44,6 +44,7 @@ def plan_network(
     net: str,
     *,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     method: Literal["dp", "exhaustive"] = "dp",
     objective: Objective = "throughput",
     space: Literal["paper", "full"] = "full",
@@ -71,6 +72,7 @@ def plan_network(
         net: path of an ONNX file, or name of a built-in network; with a board also the name of a
             network in the board's table.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         method: "dp", or "exhaustive" to check it.
         objective: what the plan is to be best at; "pareto" for the quickest of `plan_front`.
         space: "paper" for three non-empty stages on three processors; "full" for every plan.
@@ -107,42 +109,63 @@ def plan_network(
         memory=tuple(sorted((memory or {}).items())),
     )
     found = planning_times(
-        net, granularity, space, processors, runtimes, shapes, profile, board, transfers=transfers
+        net,
+        granularity=granularity,
+        max_live=max_live,
+        space=space,
+        processors=processors,
+        runtimes=runtimes,
+        shapes=shapes,
+        profile=profile,
+        board=board,
+        transfers=transfers,
     )
-    if isinstance(found, Profile):
-        return with_simulated(decide(found, wish, processors), found)
-    return plan_opened(found, wish, fresh=fresh, progress=progress)[0]
+    if isinstance(found, Opened):
+        plan, _ = plan_opened(found, wish, fresh=fresh, progress=progress)
+        return with_nodes(plan, found.blocks)
+    known, blocks = found
+    return with_nodes(with_simulated(decide(known, wish, processors), known), blocks)
 
 
 def planning_times(
     net: str,
+    *,
     granularity: Granularity,
+    max_live: int | None,
     space: Literal["paper", "full"],
     processors: Sequence[str] | None,
     runtimes: Sequence[str] | None,
     shapes: Shapes | None,
     profile: Path | None,
     board: str | None,
-    *,
     transfers: bool,
-) -> Profile | Opened:
-    """Return the times of a board or a file; else the network, opened to be timed here."""
+) -> tuple[Profile, Blocks | None] | Opened:
+    """Find the times to plan by: those of a board or a file, or the network, to be timed here.
+
+    The arguments are those of `plan_network`, and so are the errors.
+
+    Returns:
+        The profile, and the blocks that it is of where the network itself is known; or the opened
+        network.
+    """
     if board is not None:
-        if granularity != "paper" or profile is not None or runtimes is not None:
+        others = (max_live, profile, runtimes)
+        if granularity != "paper" or any(other is not None for other in others):
             raise InputError(
                 "a board's table has times of its own, for parts and runtimes of its own: give "
-                "--board, or --granularity, --profile and --runtimes"
+                "--board, or --granularity, --max-live, --profile and --runtimes"
             )
-        return open_on_board(net, board, transfers=transfers, shapes=shapes).profile
+        return open_on_board(net, board, transfers=transfers, shapes=shapes).profile, None
     if transfers:
         raise InputError("only a board has times of transfers: give --board with --transfers")
     if profile is not None:
         # The file may be of another machine: its processors and runtimes count, not those here.
-        opened = open_network(net, granularity=granularity, shapes=shapes)
-        return only_runtimes(load_profile(profile, opened).value, runtimes)
+        opened = open_network(net, granularity=granularity, max_live=max_live, shapes=shapes)
+        return only_runtimes(load_profile(profile, opened).value, runtimes), opened.blocks
     opened = open_network(
         net,
         granularity=granularity,
+        max_live=max_live,
         shapes=shapes,
         processors=processors,
         runtimes=runtimes,
@@ -152,10 +175,24 @@ def planning_times(
     return opened
 
 
+def with_nodes(plan: Plan, blocks: Blocks | None) -> Plan:
+    """Name the nodes of each stage of a plan by the rule "node"; return others as they are."""
+    if blocks is None or plan.granularity != "node":
+        return plan
+    stages = tuple(
+        msgspec.structs.replace(
+            stage, nodes=blocks.segment_nodes(stage.first_block, stage.last_block)
+        )
+        for stage in plan.stages
+    )
+    return msgspec.structs.replace(plan, stages=stages)
+
+
 def count_plans(
     net: str,
     *,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     shapes: Shapes | None = None,
     board: str | None = None,
 ) -> tuple[int, int]:
@@ -164,11 +201,13 @@ def count_plans(
     Args:
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
         board: a board whose table names the network and its parts.
 
     Returns:
-        N cut points, and C(N,2)·3! plans of three non-empty stages on three processors.
+        N cut points, and C(N,2)·3! plans of three non-empty stages on three processors; by the rule
+        "node" fewer, as only nested cuts follow each other.
 
     Example:
         >>> count_plans("squeezenet")
@@ -176,9 +215,10 @@ def count_plans(
     """
     if board is not None:
         points = len(open_on_board(net, board, shapes=shapes).profile.blocks) - 1
-    else:
-        points = len(cut_into_blocks(load_network(net, shapes=shapes), granularity).cuts)
-    return points, paper_configurations(points)
+        return points, paper_configurations(points)
+    network = load_network(net, shapes=shapes)
+    blocks = cut_into_blocks(network, granularity, max_live=max_live)
+    return len(blocks.cuts), paper_configurations(len(blocks.cuts), blocks.form_segment)
 
 
 def check_paper(opened: Opened) -> None:
@@ -190,13 +230,27 @@ def check_paper(opened: Opened) -> None:
     found = len(opened.machine.processors)
     if found < PAPER_STAGES:
         points = len(opened.blocks.cuts)
+        plans = paper_configurations(points, opened.blocks.form_segment)
         raise InfeasibleError(
             f"the space 'paper' puts {PAPER_STAGES} stages on {PAPER_STAGES} processors, and "
             f"{opened.machine.host} has {found}; {opened.network.name} has {points} cut points, "
-            f"which make {paper_configurations(points)} such plans. Take the space 'full', or "
+            f"which make {plans} such plans. Take the space 'full', or "
             "--profile of a machine with more processors",
             needed=PAPER_STAGES,
             available=found,
+        )
+
+
+def check_energy(wish: Wish) -> None:
+    """Refuse to weigh energy on this machine, before measuring.
+
+    Raises:
+        InputError: the wish is about energy, of which times measured here say nothing.
+    """
+    if wish.objective == "energy" or wish.max_energy_j is not None:
+        raise InputError(
+            "nothing here measures energy: give --board or --profile with energies, or plan for "
+            "throughput or latency"
         )
 
 
@@ -220,6 +274,7 @@ def settle_profile(
     progress: Progress | None = None,
 ) -> Kept[Profile]:
     """Profile an opened network, and time what the best plans rely on until nothing is a guess."""
+    check_energy(wish)
     kept = profile_opened(opened, fresh=fresh, progress=progress)
     for _ in range(_REFINEMENTS):
         wanted = interpolated(kept.value, best_plans(kept.value, wish))

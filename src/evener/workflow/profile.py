@@ -22,6 +22,7 @@ def profile_network(
     net: str,
     *,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     shapes: Shapes | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
@@ -37,6 +38,7 @@ def profile_network(
     Args:
         net: path of an ONNX file, or name of a built-in network.
         granularity: rule by which it is cut.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
@@ -50,6 +52,7 @@ def profile_network(
     opened = open_network(
         net,
         granularity=granularity,
+        max_live=max_live,
         shapes=shapes,
         processors=processors,
         runtimes=runtimes,
@@ -127,6 +130,11 @@ def load_profile(path: Path, opened: Opened) -> Kept[Profile]:
             f"{path} was cut by the rule '{profile.granularity}', not "
             f"'{opened.blocks.granularity}'; add --granularity {profile.granularity}"
         )
+    if profile.max_live != opened.blocks.max_live:
+        raise InputError(
+            f"{path} is cut where up to {profile.max_live} tensors cross, not "
+            f"{opened.blocks.max_live}; add --max-live {profile.max_live}"
+        )
     return kept
 
 
@@ -157,6 +165,7 @@ def _inputs(opened: Opened) -> dict[str, object]:
     return {
         "network": opened.network.sha256,
         "granularity": opened.blocks.granularity,
+        "max_live": opened.blocks.max_live,
         "machine": opened.machine,
         "optimisation": opened.optimisation,
         "code": code_version("network", "profile", "runtime"),

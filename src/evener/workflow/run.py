@@ -13,6 +13,7 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import FrameFailedError, InputError
+from evener.network.blocks import Blocks
 from evener.network.frames import load_frames, random_frames, save_outputs
 from evener.network.split import whole_model
 from evener.run.equality import Answers, Unsplit, run_unsplit
@@ -106,6 +107,7 @@ def run_network(
     opened = open_network(
         net,
         granularity=given.granularity if given is not None else "paper",
+        max_live=given.max_live if given is not None else None,
         shapes=shapes,
         processors=processors,
         runtimes=runtimes,
@@ -253,7 +255,8 @@ def check_plan(plan: Plan, opened: Opened) -> Plan:
     """Return a plan if it is of this network and this machine has what it asks for.
 
     Raises:
-        InputError: another network, a processor or a runtime that is not here.
+        InputError: another network, a processor or a runtime that is not here, or other tensors
+            that cross its cuts.
     """
     if plan.network_sha256 != opened.network.sha256:
         raise InputError(
@@ -262,6 +265,7 @@ def check_plan(plan: Plan, opened: Opened) -> Plan:
             "same --shape"
         )
     known = {processor.name: processor for processor in opened.machine.processors}
+    _check_tensors(plan, opened.blocks)
     for stage in plan.stages:
         for lane in stage.lanes:
             processor = known.get(lane.processor)
@@ -278,6 +282,22 @@ def check_plan(plan: Plan, opened: Opened) -> Plan:
                     f"installed; installed: {', '.join(opened.runtimes)}"
                 )
     return plan
+
+
+def _check_tensors(plan: Plan, blocks: Blocks) -> None:
+    """Refuse blocks that are not those of the plan: another version may number places anew."""
+    count = len(blocks.blocks)
+    for number, stage in enumerate(plan.stages):
+        if not 0 <= stage.first_block <= stage.last_block < count:
+            continue  # the pipeline says which blocks there are
+        first, last = blocks.blocks[stage.first_block], blocks.blocks[stage.last_block]
+        for planned, found in ((stage.inputs, first.inputs), (stage.outputs, last.outputs)):
+            names = tuple(tensor.name for tensor in found)
+            if planned != names:
+                raise InputError(
+                    f"the plan lets {', '.join(planned)} cross at an end of stage {number}, where "
+                    f"{', '.join(names)} do: another version made it; plan the network again"
+                )
 
 
 def _plan(

@@ -21,6 +21,7 @@ def split_network(
     cuts: Sequence[int],
     folder: Path,
     granularity: Granularity = "paper",
+    max_live: int | None = None,
     shapes: Shapes | None = None,
     progress: Progress | None = None,
 ) -> Split:
@@ -34,6 +35,7 @@ def split_network(
         cuts: the block after which each part but the last ends, counted from 0, ascending.
         folder: where the files go; it must not exist yet.
         granularity: rule by which the blocks are made.
+        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
         progress: told which part is being written.
 
@@ -50,8 +52,10 @@ def split_network(
     """
     refuse_existing(folder)
     network = load_network(net, shapes=shapes)
-    blocks = cut_into_blocks(network, granularity)
-    segments = segments_between(cuts, blocks=len(blocks.blocks), network=network.name)
+    blocks = cut_into_blocks(network, granularity, max_live=max_live)
+    segments = segments_between(
+        cuts, blocks=len(blocks.blocks), network=network.name, formed=blocks.form_segment
+    )
     with new_folder(folder) as partial:
         pieces: list[Piece] = []
         for number, segment in enumerate(segments):
