@@ -36,6 +36,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "-o",
         "--fresh",
         "--json",
@@ -60,10 +62,21 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "-o",
         "--json",
     ],
-    "split": ["--cuts", "-o", "--granularity", "--max-live", "--shape", "--json"],
+    "split": [
+        "--cuts",
+        "-o",
+        "--granularity",
+        "--max-live",
+        "--shape",
+        "--fix",
+        "--state",
+        "--json",
+    ],
     "run": [
         "--frames",
         "--plan",
@@ -72,6 +85,10 @@ OPTIONS = {
         "--out",
         "--optimisation",
         "--credits",
+        "--transport",
+        "--policy",
+        "--source-rate",
+        "--batch",
         "--board",
         "--transfers",
         "--no-compute",
@@ -79,6 +96,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "--json",
     ],
     "bench": [
@@ -88,6 +107,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "--json",
     ],
     "show": ["--json"],
@@ -148,6 +169,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
         *("--runtimes", "onnxruntime", "--board", "own.toml", "--transfers"),
         *("--shape", "a=1,3", "--shape", "b=7", "--json"),
+        *("--fix", "c=2.5", "--state", "hn=h", "--state", "cn=c"),
     )
 
     call = workflow_calls["plan_network"]
@@ -170,6 +192,8 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         "processors": ("cpu0", "gpu0"),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1, 3), "b": (7,)},
+        "fixed": {"c": 2.5},
+        "states": {"hn": "h", "cn": "c"},
     }
 
 
@@ -196,6 +220,8 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
         "processors": None,
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
 
 
@@ -245,7 +271,7 @@ def test_a_clock_is_shown_where_a_plan_sets_one(
     save(tmp_path / "quick.json", quick)
     save(tmp_path / "thrifty.json", thrifty)
 
-    assert "clock" not in evener("show", tmp_path / "quick.json")[1]
+    assert "MHz" not in evener("show", tmp_path / "quick.json")[1]
     shown = evener("show", tmp_path / "thrifty.json")[1]
     assert "1200 MHz" in shown
     assert "with 1 frame in flight, 250 mJ per frame" in " ".join(shown.split())
@@ -280,6 +306,8 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
         "runtimes": ("openvino",),
         "profile": Path("p.json"),
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
     assert "plan_network" not in workflow_calls
 
@@ -300,6 +328,8 @@ def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> 
             "granularity": "node",
             "max_live": 3,
             "shapes": {"a": (1,)},
+            "fixed": {},
+            "states": {},
         }
     }
     assert "tiny in 2 blocks by the rule 'paper'" in out
@@ -379,6 +409,8 @@ def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "granularity": "strict",
         "max_live": None,
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
     assert (code, err) == (0, "wrote parts\n")
     assert "tiny.0.onnx      0-1   x (16 B)   x (16 B)" in out
@@ -412,7 +444,8 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("run", "tiny", "--frames", "f.npz", "--plan", "p.json", "--stages", "2"),
         *("--profile", "q.json", "--out", str(out), "--optimisation", "extended"),
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
-        *("--runtimes", "onnxruntime"),
+        *("--runtimes", "onnxruntime", "--transport", "processes"),
+        *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4"),
     )
 
     call = workflow_calls["run_network"]
@@ -429,6 +462,12 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "processors": ("cpu0",),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1,)},
+        "transport": "processes",
+        "policy": "drop_oldest",
+        "source_rate_hz": 12.5,
+        "batch": 4,
+        "fixed": {},
+        "states": {},
     }
 
 
@@ -455,8 +494,25 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "processors": ("B", "G"),
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
     assert "run_network" not in workflow_calls
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_what_was_left_out_and_batches_are_told(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = workflow.run_network("tiny", frames=4)
+    trace = msgspec.structs.replace(told.trace, dropped=7, batch=4)
+    result = msgspec.structs.replace(told, trace=trace)
+    monkeypatch.setattr(workflow, "run_network", lambda *_, **__: result)
+
+    out = " ".join(evener("run", "tiny", "--frames", "25")[1].split())
+
+    assert "7 frames came while there was no room and were left out" in out
+    assert "stages and plan count batches of 4 frames" in out
 
 
 @pytest.mark.usefixtures("workflow_calls")
@@ -500,6 +556,8 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "processors": ("cpu0",),
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
 
 

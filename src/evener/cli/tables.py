@@ -1,6 +1,6 @@
 """How each artifact looks to a person: a title, a table and a line of figures."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 
 from rich import box
@@ -14,7 +14,7 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Measured, Plan, Simulated, Stage
+from evener.artifacts.plan import Lane, Plan, Stage
 from evener.artifacts.plans import Plans
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
@@ -22,6 +22,7 @@ from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.artifacts.split import Split
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
+from evener.cli.plan_lines import bound, estimate, measured, simulated
 from evener.units import count, show
 
 
@@ -102,20 +103,18 @@ def _(profile: Profile) -> RenderableType:
         ),
         f"{count(timed, 'segment time')} measured, {len(profile.segments) - timed} interpolated; "
         f"a hand-off takes {show(profile.hand_off.fixed_s, 'time')}",
-        *_estimate(profile),
+        *estimate(profile),
     )
 
 
 @lay_out.register
 def _(plan: Plan) -> RenderableType:
-    clocked = any(lane.clock_hz is not None for stage in plan.stages for lane in stage.lanes)
     rows = [
         (
             str(index) if first else "",
             _what(stage) if first else "",
-            lane.processor,
+            _processor(lane),
             _cores(lane.cores),
-            *([_clock(lane)] if clocked else []),
             runtimes(lane),
             show(lane.time_s, "time"),
             f"{stage.period_s * plan.rate_hz:.0%}",
@@ -130,18 +129,16 @@ def _(plan: Plan) -> RenderableType:
             f"{count(plan.cut_points, 'cut point')}",
             (
                 *(">stage", ">nodes" if plan.granularity == "node" else ">blocks"),
-                *("processor", "cores"),
-                *([">clock"] if clocked else []),
-                *("runtime", ">per frame", ">busy"),
+                *("processor", "cores", "runtime", ">per frame", ">busy"),
             ),
             rows,
         ),
-        f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
+        f"predicted: {show(plan.rate_hz, 'rate')}{bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight"
         f"{_energy(plan)}",
-        *_estimate(plan),
-        _simulated(plan.simulated),
-        _measured(plan.measured),
+        *estimate(plan),
+        simulated(plan.simulated),
+        measured(plan.measured),
     )
 
 
@@ -375,63 +372,28 @@ def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
 
 
-def _clock(lane: Lane) -> str:
-    return "-" if lane.clock_hz is None else f"{lane.clock_hz / 1e6:.0f} MHz"
+def _processor(lane: Lane) -> str:
+    clock = "" if lane.clock_hz is None else f" at {lane.clock_hz / 1e6:.0f} MHz"
+    return f"{lane.processor}{clock}"
 
 
 def _stage(stage: Stage) -> str:
-    """Write a stage in a few words, such as "0-4 B x2 1800 MHz + G 800 MHz"."""
+    """Write a stage in a few words, such as "0-4 B x2 at 1800 MHz + G at 800 MHz"."""
     lanes = (
         " ".join(
             [
                 lane.processor,
                 *([f"x{len(lane.cores)}"] if lane.cores else []),
-                *([_clock(lane)] if lane.clock_hz is not None else []),
+                *([] if lane.clock_hz is None else [f"at {lane.clock_hz / 1e6:.0f} MHz"]),
             ]
         )
         for lane in stage.lanes
     )
-    return f"{_blocks(stage.first_block, stage.last_block)} {' + '.join(lanes)}"
+    return f"{_what(stage)} {' + '.join(lanes)}"
 
 
 def _energy(plan: Plan) -> str:
     return "" if plan.energy_j is None else f", {show(plan.energy_j, 'energy')} per frame"
-
-
-def _bound(plan: Plan) -> str:
-    if plan.gap is None:
-        return ""
-    times = ", by estimated times" if plan.bound_estimated else ""
-    return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
-
-
-def _estimate(one: Plan | Profile) -> Iterator[str]:
-    """Say what times are that nobody measured of this network."""
-    if one.estimate is not None and one.estimate_error is not None:
-        yield f"estimated: {one.estimate}, cross-validated error {one.estimate_error:.0%} a block"
-    elif one.estimate is not None:
-        yield f"estimated: {one.estimate}"
-
-
-def _simulated(found: Simulated | None) -> str:
-    if found is None:
-        return "simulated: not yet"
-    times = "varying as measured" if found.varied else "that never vary"
-    return (
-        f"simulated: {show(found.rate_hz, 'rate')}, latency {show(found.latency_p50_s, 'time')} "
-        f"(median), {show(found.latency_p99_s, 'time')} (p99); an estimate, by times {times}"
-    )
-
-
-def _measured(tried: Measured | None) -> str:
-    if tried is None:
-        return "measured: not yet, this is a prediction"
-    return (
-        f"measured: {show(tried.rate_hz, 'rate')} ({show(tried.rate_low_hz, 'rate')} - "
-        f"{show(tried.rate_high_hz, 'rate')}; {count(tried.rounds, 'round')}, "
-        f"{count(tried.rivals, 'rival')}), latency {show(tried.latency_p50_s, 'time')} (median), "
-        f"{show(tried.latency_p99_s, 'time')} (p99)"
-    )
 
 
 def _equality(trace: Trace) -> str:

@@ -9,7 +9,7 @@ from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Granularity
 from evener.network.blocks import Blocks
 from evener.plan.foresee import with_simulated
-from evener.workflow.opened import Opened, Progress, Shapes
+from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States
 from evener.workflow.plan import planning_times, settle_profile, with_nodes
 from evener.workflow.wish import Wish, decide_front
 
@@ -29,6 +29,8 @@ def plan_front(
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     profile: Path | None = None,
     board: str | None = None,
     transfers: bool = False,
@@ -54,6 +56,8 @@ def plan_front(
         processors: as for `plan_network`.
         runtimes: as for `plan_network`.
         shapes: as for `plan_network`.
+        fixed: as for `plan_network`.
+        states: as for `plan_network`.
         profile: as for `plan_network`.
         board: as for `plan_network`.
         transfers: as for `plan_network`.
@@ -87,6 +91,8 @@ def plan_front(
         processors=processors,
         runtimes=runtimes,
         shapes=shapes,
+        fixed=fixed,
+        states=states,
         profile=profile,
         board=board,
         transfers=transfers,

@@ -19,7 +19,7 @@ from evener.plan.problem import PAPER_STAGES
 from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
-from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
 from evener.workflow.profile import (
     load_profile,
     only_runtimes,
@@ -56,6 +56,8 @@ def plan_network(
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     profile: Path | None = None,
     board: str | None = None,
     transfers: bool = False,
@@ -84,6 +86,8 @@ def plan_network(
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that are installed.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         profile: a profile file, from this or another machine.
         board: name of a known board, or path of a board's file; its table has the times.
         transfers: whether moving a frame between the board's processors costs the stage that sends.
@@ -116,6 +120,8 @@ def plan_network(
         processors=processors,
         runtimes=runtimes,
         shapes=shapes,
+        fixed=fixed,
+        states=states,
         profile=profile,
         board=board,
         transfers=transfers,
@@ -136,6 +142,8 @@ def planning_times(
     processors: Sequence[str] | None,
     runtimes: Sequence[str] | None,
     shapes: Shapes | None,
+    fixed: Fixed | None,
+    states: States | None,
     profile: Path | None,
     board: str | None,
     transfers: bool,
@@ -155,18 +163,30 @@ def planning_times(
                 "a board's table has times of its own, for parts and runtimes of its own: give "
                 "--board, or --granularity, --max-live, --profile and --runtimes"
             )
-        return open_on_board(net, board, transfers=transfers, shapes=shapes).profile, None
+        known = open_on_board(
+            net, board, transfers=transfers, shapes=shapes, fixed=fixed, states=states
+        ).profile
+        return known, None
     if transfers:
         raise InputError("only a board has times of transfers: give --board with --transfers")
     if profile is not None:
         # The file may be of another machine: its processors and runtimes count, not those here.
-        opened = open_network(net, granularity=granularity, max_live=max_live, shapes=shapes)
+        opened = open_network(
+            net,
+            granularity=granularity,
+            max_live=max_live,
+            shapes=shapes,
+            fixed=fixed,
+            states=states,
+        )
         return only_runtimes(load_profile(profile, opened).value, runtimes), opened.blocks
     opened = open_network(
         net,
         granularity=granularity,
         max_live=max_live,
         shapes=shapes,
+        fixed=fixed,
+        states=states,
         processors=processors,
         runtimes=runtimes,
     )
@@ -194,6 +214,8 @@ def count_plans(
     granularity: Granularity = "paper",
     max_live: int | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     board: str | None = None,
 ) -> tuple[int, int]:
     """Count the cut points of a network and its plans in the paper's space, whatever the machine.
@@ -203,6 +225,8 @@ def count_plans(
         granularity: rule by which it is cut.
         max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         board: a board whose table names the network and its parts.
 
     Returns:
@@ -214,9 +238,12 @@ def count_plans(
         (18, 918)
     """
     if board is not None:
-        points = len(open_on_board(net, board, shapes=shapes).profile.blocks) - 1
+        points = (
+            len(open_on_board(net, board, shapes=shapes, fixed=fixed, states=states).profile.blocks)
+            - 1
+        )
         return points, paper_configurations(points)
-    network = load_network(net, shapes=shapes)
+    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
     blocks = cut_into_blocks(network, granularity, max_live=max_live)
     return len(blocks.cuts), paper_configurations(len(blocks.cuts), blocks.form_segment)
 
