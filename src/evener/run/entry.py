@@ -48,13 +48,19 @@ class Entry:
         with self._lock:
             return dict(self._in_flight)
 
-    def begin(self, frames: Iterator[Frame], record: Record) -> None:
-        """Let the lanes take the frames of a new run; none of another may be in flight."""
+    def begin(self, frames: Iterator[Frame], record: Record, *, first: int = 0) -> None:
+        """Let the lanes take the frames of a new run; none of another may be in flight.
+
+        Args:
+            frames: the source.
+            record: notes when they are admitted.
+            first: number of the first one.
+        """
         with self._lock:
             self._check_open()
             self._over.acquire(blocking=False)
             self._run = (frames, record)
-            self._next_id, self.failure = 0, None
+            self._next_id, self.failure = first, None
             self._credit_at_s = record.clock()
             self._may_pull.notify()
 

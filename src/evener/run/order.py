@@ -12,6 +12,9 @@ class InOrder(Generic[ItemT]):
 
     It holds no more of them than there are frames in flight. Not safe between threads by itself.
 
+    Args:
+        first: number of the first item.
+
     Example:
         >>> order = InOrder()
         >>> order.put(1, "second"), order.pop()
@@ -20,8 +23,8 @@ class InOrder(Generic[ItemT]):
         (None, 'first', 'second')
     """
 
-    def __init__(self) -> None:
-        self._next = 0
+    def __init__(self, first: int = 0) -> None:
+        self._next = first
         self._early: dict[int, ItemT] = {}
 
     def __len__(self) -> int:

@@ -161,7 +161,7 @@ class Pipeline:
             lane.abandon()
         self._shut(cause)
 
-    def run(self, frames: Iterable[Frame], emit: Emit) -> Trace:
+    def run(self, frames: Iterable[Frame], emit: Emit, *, first: int = 0) -> Trace:
         """Answer frames, in order, until there are none left.
 
         Frames are read in place: a frame's arrays must keep their content until it was emitted.
@@ -173,9 +173,9 @@ class Pipeline:
 
         Args:
             frames: one tuple of arrays per frame, in the order of `inputs`.
-            emit: called with the number of the frame, from 0, and its answer in the order of
-                `outputs`, in frame order, by one thread at a time. The arrays are used again once
-                it returns.
+            emit: called with the number of the frame and its answer in the order of `outputs`, in
+                frame order, by one thread at a time. The arrays are used again once it returns.
+            first: number of the first frame.
 
         Raises:
             InputError: no frame at all, an array of a wrong shape or type, or a run in progress.
@@ -188,22 +188,22 @@ class Pipeline:
         if not self._running.acquire(blocking=False):
             raise InputError("this pipeline runs already; wait for its end or open another")
         try:
-            return self._run(self._checked(frames), emit)
+            return self._run(self._checked(frames, first), emit, first)
         finally:
             self._running.release()
 
-    def _run(self, frames: Iterator[Frame], emit: Emit) -> Trace:
+    def _run(self, frames: Iterator[Frame], emit: Emit, first: int) -> Trace:
         record = Record(self._clock)
         lanes = [lane for stage in self._lanes for lane in stage]
         if self._sink is None:
             raise InputError("this pipeline is not open; use it as a context manager")
-        self._sink.begin(emit, record)
+        self._sink.begin(emit, record, first=first)
         failure: BaseException | None = None
         try:
             self._entry.check_open()
             for lane in lanes:
                 lane.begin()
-            self._entry.begin(frames, record)
+            self._entry.begin(frames, record, first=first)
             self._entry.wait()
         except ChannelClosedError as closed:
             broken = isinstance(closed.__cause__, StageFailedError)
@@ -284,8 +284,8 @@ class Pipeline:
             self._joints.release()
         return late
 
-    def _checked(self, frames: Iterable[Frame]) -> Iterator[Frame]:
-        for number, frame in enumerate(frames):
+    def _checked(self, frames: Iterable[Frame], first: int) -> Iterator[Frame]:
+        for number, frame in enumerate(frames, first):
             _check_frame(number, frame, self.inputs)
             yield tuple([a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in frame])
 

@@ -134,14 +134,7 @@ def describe(plan: Plan) -> str:
         ...     cut_points=3, configurations=1))
         '2 copies: cpu0[0] | cpu0[0]'
     """
-    stages = [
-        " | ".join(f"{lane.processor}{list(lane.cores)}" for lane in stage.lanes)
-        for stage in plan.stages
-    ]
-    if len(stages) > 1:
-        return f"{len(stages)} stages: " + " > ".join(stages)
-    lanes = len(plan.stages[0].lanes)
-    return (f"{lanes} copies: " if lanes > 1 else "one session: ") + stages[0]
+    return plan.outline
 
 
 def _what_runs(plan: Plan) -> tuple[object, ...]:
