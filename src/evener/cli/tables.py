@@ -14,7 +14,7 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Plan, Stage
+from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.plans import Plans
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
@@ -22,7 +22,8 @@ from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.artifacts.split import Split
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
-from evener.cli.plan_lines import bound, estimate, measured, simulated
+from evener.cli.plan_lines import bound, energy, estimate, measured, simulated
+from evener.cli.stage_words import blocks_of, span, stage_in_words
 from evener.units import count, show
 
 
@@ -90,7 +91,7 @@ def _(profile: Profile) -> RenderableType:
                 *(show(time_s, "time") for time_s in times),
             )
         )
-    blocks = count(len(profile.blocks), "block")
+    blocks = count(len(profile.blocks), "step" if profile.granularity == "node" else "block")
     timed = sum(not one.interpolated for one in profile.segments)
     return Group(
         table(
@@ -112,7 +113,7 @@ def _(plan: Plan) -> RenderableType:
     rows = [
         (
             str(index) if first else "",
-            _what(stage) if first else "",
+            blocks_of(stage) if first else "",
             _processor(lane),
             _cores(lane.cores),
             runtimes(lane),
@@ -135,7 +136,7 @@ def _(plan: Plan) -> RenderableType:
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight"
-        f"{_energy(plan)}",
+        f"{energy(plan)}",
         *estimate(plan),
         simulated(plan.simulated),
         measured(plan.measured),
@@ -150,7 +151,7 @@ def _(plans: Plans) -> RenderableType:
             show(plan.latency_s, "time"),
             show(plan.energy_j, "energy"),
             str(plan.credits),
-            " | ".join(map(_stage, plan.stages)),
+            " | ".join(map(stage_in_words, plan.stages)),
         )
         for plan in plans.plans
     ]
@@ -168,7 +169,7 @@ def _(split: Split) -> RenderableType:
     rows = [
         (
             part.file,
-            _blocks(part.first_block, part.last_block),
+            span(part.first_block, part.last_block),
             _tensors(part.inputs),
             _tensors(part.outputs),
         )
@@ -347,7 +348,12 @@ def _candidates(title: str, scored: Sequence[Scored], marks: Mapping[str, str]) 
 
 def runtimes(lane: Lane) -> str:
     """Name the runtimes of a lane, each once, in the order of its parts."""
-    return "+".join(dict.fromkeys(part.runtime for part in lane.parts))
+    return "+".join(
+        dict.fromkeys(
+            part.runtime + ", branches at once" * (part.execution == "parallel")
+            for part in lane.parts
+        )
+    )
 
 
 def _median(one: SegmentTime | None) -> float | None:
@@ -358,16 +364,6 @@ def _tensors(tensors: Iterable[Tensor]) -> str:
     return ", ".join(f"{tensor.name} ({show(tensor.size_bytes, 'size')})" for tensor in tensors)
 
 
-def _what(stage: Stage) -> str:
-    if not stage.nodes:
-        return _blocks(stage.first_block, stage.last_block)
-    return f"{count(len(stage.nodes), 'node')}: {stage.nodes[0]} to {stage.nodes[-1]}"
-
-
-def _blocks(first: int, last: int) -> str:
-    return f"{first}-{last}" if last > first else str(first)
-
-
 def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
 
@@ -375,25 +371,6 @@ def _cores(cores: Sequence[int]) -> str:
 def _processor(lane: Lane) -> str:
     clock = "" if lane.clock_hz is None else f" at {lane.clock_hz / 1e6:.0f} MHz"
     return f"{lane.processor}{clock}"
-
-
-def _stage(stage: Stage) -> str:
-    """Write a stage in a few words, such as "0-4 B x2 at 1800 MHz + G at 800 MHz"."""
-    lanes = (
-        " ".join(
-            [
-                lane.processor,
-                *([f"x{len(lane.cores)}"] if lane.cores else []),
-                *([] if lane.clock_hz is None else [f"at {lane.clock_hz / 1e6:.0f} MHz"]),
-            ]
-        )
-        for lane in stage.lanes
-    )
-    return f"{_what(stage)} {' + '.join(lanes)}"
-
-
-def _energy(plan: Plan) -> str:
-    return "" if plan.energy_j is None else f", {show(plan.energy_j, 'energy')} per frame"
 
 
 def _equality(trace: Trace) -> str:
