@@ -89,7 +89,7 @@ def _(profile: Profile) -> RenderableType:
                 *(show(time_s, "time") for time_s in times),
             )
         )
-    blocks = count(len(profile.blocks), "block")
+    blocks = count(len(profile.blocks), "step" if profile.granularity == "node" else "block")
     timed = sum(not one.interpolated for one in profile.segments)
     return Group(
         table(
