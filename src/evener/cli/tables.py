@@ -101,7 +101,7 @@ def _(profile: Profile) -> RenderableType:
         ),
         f"{count(timed, 'segment time')} measured, {len(profile.segments) - timed} interpolated; "
         f"a hand-off takes {show(profile.hand_off.fixed_s, 'time')}",
-        *_estimate(profile),
+        *estimate(profile),
     )
 
 
@@ -133,7 +133,7 @@ def _(plan: Plan) -> RenderableType:
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
-        *_estimate(plan),
+        *estimate(plan),
         _simulated(plan.simulated),
         _measured(plan.measured),
     )
@@ -355,7 +355,7 @@ def _bound(plan: Plan) -> str:
     return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
 
 
-def _estimate(one: Plan | Profile) -> Iterator[str]:
+def estimate(one: Plan | Profile) -> Iterator[str]:
     """Say what times are that nobody measured of this network."""
     if one.estimate is not None and one.estimate_error is not None:
         yield f"estimated: {one.estimate}, cross-validated error {one.estimate_error:.0%} a block"
