@@ -36,6 +36,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "-o",
         "--fresh",
         "--json",
@@ -57,10 +59,21 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "-o",
         "--json",
     ],
-    "split": ["--cuts", "-o", "--granularity", "--max-live", "--shape", "--json"],
+    "split": [
+        "--cuts",
+        "-o",
+        "--granularity",
+        "--max-live",
+        "--shape",
+        "--fix",
+        "--state",
+        "--json",
+    ],
     "run": [
         "--frames",
         "--plan",
@@ -69,6 +82,10 @@ OPTIONS = {
         "--out",
         "--optimisation",
         "--credits",
+        "--transport",
+        "--policy",
+        "--source-rate",
+        "--batch",
         "--board",
         "--transfers",
         "--no-compute",
@@ -76,6 +93,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "--json",
     ],
     "bench": [
@@ -85,6 +104,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "--json",
     ],
     "show": ["--json"],
@@ -144,6 +165,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
         *("--runtimes", "onnxruntime", "--board", "own.toml", "--transfers"),
         *("--shape", "a=1,3", "--shape", "b=7", "--json"),
+        *("--fix", "c=2.5", "--state", "hn=h", "--state", "cn=c"),
     )
 
     call = workflow_calls["plan_network"]
@@ -163,6 +185,8 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         "processors": ("cpu0", "gpu0"),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1, 3), "b": (7,)},
+        "fixed": {"c": 2.5},
+        "states": {"hn": "h", "cn": "c"},
     }
 
 
@@ -186,6 +210,8 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
         "processors": None,
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
 
 
@@ -218,6 +244,8 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
         "runtimes": ("openvino",),
         "profile": Path("p.json"),
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
     assert "plan_network" not in workflow_calls
 
@@ -238,6 +266,8 @@ def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> 
             "granularity": "node",
             "max_live": 3,
             "shapes": {"a": (1,)},
+            "fixed": {},
+            "states": {},
         }
     }
     assert "tiny in 2 blocks by the rule 'paper'" in out
@@ -317,6 +347,8 @@ def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "granularity": "strict",
         "max_live": None,
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
     assert (code, err) == (0, "wrote parts\n")
     assert "tiny.0.onnx      0-1   x (16 B)   x (16 B)" in out
@@ -350,7 +382,8 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("run", "tiny", "--frames", "f.npz", "--plan", "p.json", "--stages", "2"),
         *("--profile", "q.json", "--out", str(out), "--optimisation", "extended"),
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
-        *("--runtimes", "onnxruntime"),
+        *("--runtimes", "onnxruntime", "--transport", "processes"),
+        *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4"),
     )
 
     call = workflow_calls["run_network"]
@@ -367,6 +400,12 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "processors": ("cpu0",),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1,)},
+        "transport": "processes",
+        "policy": "drop_oldest",
+        "source_rate_hz": 12.5,
+        "batch": 4,
+        "fixed": {},
+        "states": {},
     }
 
 
@@ -393,8 +432,25 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "processors": ("B", "G"),
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
     assert "run_network" not in workflow_calls
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_what_was_left_out_and_batches_are_told(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = workflow.run_network("tiny", frames=4)
+    trace = msgspec.structs.replace(told.trace, dropped=7, batch=4)
+    result = msgspec.structs.replace(told, trace=trace)
+    monkeypatch.setattr(workflow, "run_network", lambda *_, **__: result)
+
+    out = " ".join(evener("run", "tiny", "--frames", "25")[1].split())
+
+    assert "7 frames came while there was no room and were left out" in out
+    assert "stages and plan count batches of 4 frames" in out
 
 
 @pytest.mark.usefixtures("workflow_calls")
@@ -438,6 +494,8 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "processors": ("cpu0",),
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
 
 

@@ -7,6 +7,8 @@ import msgspec
 from evener.artifacts.profile import Execution, Granularity
 
 Objective = Literal["throughput", "latency", "energy"]
+Unit = tuple[str, int | None]
+"""One core of a processor by its name and number; a device by its name and None."""
 PlanKind = Literal["plan", "single", "all_cores", "copies"]
 
 
@@ -44,6 +46,23 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     parts: tuple[Part, ...]
     time_s: float
     clock_hz: float | None = None
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """What it takes up.
+
+        Example:
+            >>> Lane(processor="cpu0", cores=(2, 3), parts=(), time_s=0.1).units
+            (('cpu0', 2), ('cpu0', 3))
+            >>> Lane(processor="npu", cores=(), parts=(), time_s=0.1).units
+            (('npu', None),)
+        """
+        return tuple((self.processor, core) for core in self.cores) or ((self.processor, None),)
+
+    @property
+    def place(self) -> str:
+        """Name it for people, such as "cpu0 [2, 3]"; a device by its name alone."""
+        return f"{self.processor} {list(self.cores)}" if self.cores else self.processor
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -186,3 +205,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         if self.bound_rate_hz is None:
             return None
         return max(0.0, 1 - self.rate_hz / self.bound_rate_hz)
+
+    @property
+    def outline(self) -> str:
+        """Name it in a few words, such as "2 stages: cpu0[0] > cpu0[1]"."""
+        stages = [
+            " | ".join(f"{lane.processor}{list(lane.cores)}" for lane in stage.lanes)
+            for stage in self.stages
+        ]
+        if len(stages) > 1:
+            return f"{len(stages)} stages: " + " > ".join(stages)
+        lanes = len(self.stages[0].lanes)
+        return (f"{lanes} copies: " if lanes > 1 else "one session: ") + stages[0]

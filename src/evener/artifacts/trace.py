@@ -1,7 +1,7 @@
 """What a run of a plan over frames came to, by the wall clock."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -28,29 +28,60 @@ class StageTrace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     planned_s: float
 
 
+class Switch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A change of plan during a supervised run.
+
+    Attributes:
+        frame: number of the first frame that the new plan answered.
+        at_s: when it was decided, in seconds from the first credit.
+        cause: "failed", "hung", "drifted" where a stage was slower than planned, or "recovered"
+            where what was lost or slow was as planned, or was to be tried, again.
+        reason: the same with names and figures.
+        before: the plan until then, in a few words.
+        after: the plan from then on.
+        replayed: how many frames the new plan ran that the old one had begun.
+        pause_s: time at the sink from the last answer of the old plan to the first of the new.
+    """
+
+    frame: int
+    at_s: float
+    cause: Literal["failed", "hung", "drifted", "recovered"]
+    reason: str
+    before: str
+    after: str
+    replayed: int
+    pause_s: float
+
+
 class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rate and latency at the sink, and how busy each lane was.
 
     Attributes:
         frames: frames answered.
-        dropped: frames not answered.
+        dropped: frames that came while there was no room for them, and were left out.
         elapsed_s: from the first credit to the last emission, in seconds.
         rate_hz: frames per second once the pipeline was full: the frames after the first so many
             as it has credits, over the time since the last of those was emitted.
-        latency_p50_s: median from credit to in-order emission.
+        latency_p50_s: median from credit to in-order emission; from arrival where the source does
+            not wait.
         latency_p99_s: 99th percentile of the same.
-        wait_p50_s: median wait for a credit, which latency leaves out.
-        stages: one entry per lane.
+        wait_p50_s: median wait for a credit, which latency leaves out unless the source does not
+            wait; after a switch, that under the last plan.
+        stages: one entry per lane; after a switch, those of the last plan.
+        batch: how many frames went through the stages at once; stages count and time such
+            batches, and the latency of a frame is its batch's.
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.
         quality: metrics of the answers against labels; None where there were no labels.
+        switches: changes of plan, of a supervised run; their pauses count in the rate.
+        replayed: frames that were run again on another plan before they were answered.
         simulated: whether the processors were simulated: not here, only their times were kept to.
         overruns: of simulated processors, how many computations took longer here than they would
             there; the rate is too low and the latency too high by as much.
     """
 
     kind: ClassVar[str] = "trace"
-    schema: ClassVar[int] = 1
+    schema: ClassVar[int] = 2  # 2: switches
 
     frames: int
     dropped: int
@@ -63,6 +94,9 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     equal: bool | None = None
     max_error: float | None = None
     quality: dict[str, float] | None = None
+    batch: int = 1
+    switches: tuple[Switch, ...] = ()
+    replayed: int = 0
     simulated: bool = False
     overruns: int = 0
 

@@ -62,7 +62,7 @@ def command(*, project: Path, as_json: bool) -> int:
 def _simulated(result: "BuildResult") -> list[str]:
     if result.board is None:
         return []
-    from evener.cli.tables import estimate
+    from evener.cli.plan_lines import estimate
 
     said = f"rates and latencies are simulated for {result.board}; nothing was measured there"
     return [said, *estimate(result.plan)]

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from evener.artifacts.plan import Lane
-from evener.artifacts.trace import StageTrace, Trace, streaming_rate_hz
+from evener.artifacts.trace import StageTrace, Switch, Trace, streaming_rate_hz
 
 RECENT: Final = 128  # times that a lane's progress shows
 
@@ -27,6 +27,7 @@ class Record:
         self.granted = array("d")
         self.waited = array("d")
         self.emitted = array("d")
+        self.dropped = 0
 
 
 class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,13 +95,48 @@ def trace_of(record: Record, lanes: Sequence[LaneRecord], *, credits: int) -> Tr
     elapsed_s = float(emitted[-1] - granted[0])
     return Trace(
         frames=len(emitted),
-        dropped=0,
+        dropped=record.dropped,
         elapsed_s=elapsed_s,
         rate_hz=streaming_rate_hz(record.granted, record.emitted, credits=credits),
         latency_p50_s=float(np.percentile(latencies, 50)),
         latency_p99_s=float(np.percentile(latencies, 99)),
         wait_p50_s=float(np.percentile(record.waited, 50)),
         stages=tuple(_stage_trace(lane, elapsed_s) for lane in lanes),
+    )
+
+
+def trace_of_legs(
+    record: Record,
+    last: Trace | None,
+    *,
+    switches: Sequence[Switch],
+    replayed: int,
+    credits: int,
+) -> Trace:
+    """Summarise a run that changed its plan: rate and latency over the whole, pauses included.
+
+    Args:
+        record: what was noted over the whole run.
+        last: trace of the last plan, if that came to its end: it has the lanes, and the wait.
+        switches: the changes; their pauses are taken from the record.
+        replayed: how many frames were run again.
+        credits: most frames in flight when it began.
+    """
+    emitted, granted = record.emitted, record.granted
+    return msgspec.structs.replace(
+        trace_of(record, [], credits=credits),
+        wait_p50_s=0.0 if last is None else last.wait_p50_s,
+        stages=() if last is None else last.stages,
+        switches=tuple(
+            msgspec.structs.replace(
+                switch,
+                pause_s=emitted[switch.frame]
+                - (emitted[switch.frame - 1] if switch.frame else granted[0]),
+            )
+            for switch in switches
+            if switch.frame < len(emitted)
+        ),
+        replayed=replayed,
     )
 
 

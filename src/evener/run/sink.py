@@ -41,10 +41,10 @@ class Sink:
         self.failure: BaseException | None = None
         """What a stage or `emit` raised in this run, if one did."""
 
-    def begin(self, emit: Emit, record: Record) -> None:
-        """Emit the answers of a new run; none of another may be in flight."""
+    def begin(self, emit: Emit, record: Record, *, first: int = 0) -> None:
+        """Emit the answers of a new run from a number on; none of another may be in flight."""
         with self._lock:
-            self._order = InOrder()
+            self._order = InOrder(first)
             self._emit, self._record, self.failure = emit, record, None
 
     def close(self) -> None:
@@ -61,6 +61,12 @@ class Sink:
         with self._lock:
             while self._emitting and self._emitter != get_ident():
                 self._ended.wait()
+
+    def skip(self, frame_id: int) -> None:
+        """Wait no more for a frame that was not admitted; no later one was yet."""
+        with self._lock:
+            self._order.skip(frame_id)
+            self._record.dropped += 1
 
     def acquire(self, deadline: float | None = None) -> Slot:  # noqa: ARG002 - it never waits
         """Take a free slot to write the next answer into."""

@@ -1,0 +1,133 @@
+"""Planning for a machine some of whose cores are lost or slow."""
+
+from collections.abc import Callable
+from math import inf
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evener.artifacts.plan import Unit
+from evener.artifacts.profile import HandOff, Profile, Transfer
+from evener.plan.decide import make_plan
+from evener.plan.slowed import plan_what_is_left, slow_down
+
+ProfileOf = Callable[..., Profile]
+
+
+def additive(per_block_s: float) -> Callable[[int, int], float]:
+    return lambda first, last: per_block_s * (last - first + 1)
+
+
+@pytest.fixture
+def board(profile_of: ProfileOf) -> Profile:
+    """Four blocks on two quick cores (0, 1), two slow ones (2, 3) and a device."""
+    times = {
+        ("big", 1): additive(1.0),
+        ("big", 2): additive(0.6),
+        ("little", 1): additive(2.0),
+        ("little", 2): additive(1.2),
+        ("gpu", 1): additive(0.5),
+    }
+    profile = profile_of(4, {"big": 2, "little": 2, "gpu": 1}, times)
+    transfers = (Transfer(sender="big", receiver="gpu", fixed_s=0.1),)
+    return msgspec.structs.replace(
+        profile,
+        hand_off=HandOff(fixed_s=0.0, transfers=transfers),
+    )
+
+
+def units_of(profile: Profile) -> list[Unit]:
+    return [
+        (processor.name, core)
+        for processor in profile.machine.processors
+        for core in (processor.cores or (None,))
+    ]
+
+
+def test_where_nothing_is_lost_or_slow_the_plan_is_the_planners(board: Profile) -> None:
+    assert plan_what_is_left(board, {}) == make_plan(board)
+
+
+def test_what_is_lost_is_not_used(board: Profile) -> None:
+    units = units_of(board)
+    for lost in units:
+        plan = plan_what_is_left(board, {lost: inf})
+
+        assert plan is not None
+        used = [unit for stage in plan.stages for lane in stage.lanes for unit in lane.units]
+        assert lost not in used
+        assert set(used) <= set(units)
+        assert len(used) == len(set(used))
+
+
+def test_where_all_is_lost_there_is_no_plan(board: Profile) -> None:
+    assert plan_what_is_left(board, dict.fromkeys(units_of(board), inf)) is None
+
+
+def test_what_is_left_but_cannot_run_the_network_is_no_plan(board: Profile) -> None:
+    only_cpus = tuple(one for one in board.segments if one.processor != "gpu")
+    profile = msgspec.structs.replace(board, segments=only_cpus)
+    cpus = [unit for unit in units_of(board) if unit[1] is not None]
+
+    assert plan_what_is_left(profile, dict.fromkeys(cpus, inf)) is None
+
+
+def test_one_core_of_two_can_be_slow(board: Profile) -> None:
+    first = board.machine["big"].cores[0]
+
+    left, names = slow_down(board, {("big", first): 2.0})
+
+    slow = left.machine["big x2.000"]
+    assert (names["big x2.000"], names["big"]) == ("big", "big")
+    assert (slow.cores, slow.core_sets, slow.capacity) == ((first,), (1,), 0.5)
+    assert left.machine["big"].cores == board.machine["big"].cores[1:]
+    whole = {
+        one.processor: one.median_s
+        for one in left.segments
+        if (one.first_block, one.last_block, one.cores) == (0, 3, 1)
+    }
+    assert whole == {"big": 4.0, "big x2.000": 8.0, "little": 8.0, "gpu": 2.0}
+    assert [(one.sender, one.receiver) for one in left.hand_off.transfers] == [
+        ("big", "gpu"),
+        ("big x2.000", "gpu"),
+    ]
+
+
+def test_a_cluster_that_is_slow_as_a_whole_keeps_its_core_sets(board: Profile) -> None:
+    cores = board.machine["big"].cores
+
+    left, _ = slow_down(board, {("big", core): 3.0 for core in cores})
+
+    assert [one.name for one in left.machine.processors] == ["big x3.000", "little", "gpu"]
+    assert left.machine["big x3.000"].core_sets == board.machine["big"].core_sets
+
+
+def test_cores_too_few_for_any_stage_are_left_out(board: Profile) -> None:
+    pairs = tuple(
+        msgspec.structs.replace(one, core_sets=(2,)) if one.name == "big" else one
+        for one in board.machine.processors
+    )
+    machine = msgspec.structs.replace(board.machine, processors=pairs)
+    profile = msgspec.structs.replace(board, machine=machine)
+
+    left, _ = slow_down(profile, {("big", board.machine["big"].cores[0]): inf})
+
+    assert [one.name for one in left.machine.processors] == ["little", "gpu"]
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(st.sampled_from([1.0, 2.0, 4.0, inf]), min_size=5, max_size=5))
+def test_more_losses_never_make_a_plan_faster(profile_of: ProfileOf, factors: list[float]) -> None:
+    times = {("big", 1): additive(1.0), ("little", 1): additive(2.0), ("gpu", 1): additive(0.5)}
+    profile = profile_of(2, {"big": 2, "little": 2, "gpu": 1}, times)
+    slow = dict(zip(units_of(profile), factors, strict=True))
+
+    plan = plan_what_is_left(profile, slow)
+    rate_hz = 0.0 if plan is None else plan.rate_hz
+    for unit in slow:
+        better = plan_what_is_left(profile, slow | {unit: 1.0})
+
+        assert better is not None
+        assert better.rate_hz >= rate_hz * (1 - 1e-9)
