@@ -20,6 +20,7 @@ from evener.artifacts.board import Board, known_boards, load_board
 from evener.artifacts.plan import Plan
 from evener.plan import board_profile, make_plan
 from evener.plan.problem import Space
+from evener.units import show
 
 SPACES: Final[tuple[Space, ...]] = ("paper", "full")
 
@@ -38,6 +39,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         bound_rate_hz: no plan is faster.
         gap: by how much of the bound the rate misses it.
         latency_s: predicted.
+        energy_j: predicted, per frame; None if not known.
         seconds: how long it took to find.
     """
 
@@ -51,6 +53,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     bound_rate_hz: float | None
     gap: float | None
     latency_s: float
+    energy_j: float | None
     seconds: float
 
 
@@ -60,12 +63,16 @@ def main() -> int:
     parser.add_argument("-o", "--out", type=Path)
     options = parser.parse_args()
     rows = [row for name in known_boards() for row in optima(load_board(name))]
-    print(f"{'board':12} {'network':20} space transfers    rate   bound   gap   found in  plan")
+    print(
+        f"{'board':12} {'network':20} space transfers    rate   bound   gap   energy   found in"
+        "  plan"
+    )
     for row in rows:
         charged = "charged" if row.transfers else "free"
         print(
             f"{row.board:12} {row.network:20} {row.space:5} {charged:9} {row.rate_hz:7.2f} "
-            f"{row.bound_rate_hz or 0:7.2f} {row.gap or 0:6.1%} {row.seconds:7.2f} s  {row.stages}"
+            f"{row.bound_rate_hz or 0:7.2f} {row.gap or 0:6.1%} "
+            f"{show(row.energy_j, 'energy'):>8} {row.seconds:7.2f} s  {row.stages}"
         )
     if options.out:
         write_record(options.out, {"rows": msgspec.to_builtins(rows)})
@@ -91,6 +98,7 @@ def optima(board: Board) -> Iterator[Row]:
                     bound_rate_hz=plan.bound_rate_hz,
                     gap=plan.gap,
                     latency_s=plan.latency_s,
+                    energy_j=plan.energy_j,
                     seconds=time.perf_counter() - started,
                 )
 

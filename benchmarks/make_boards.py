@@ -317,12 +317,17 @@ def read(path: Path) -> list[Row]:
 
 
 def times_lines(parts: Sequence[Part]) -> Iterator[str]:
-    """Write what loading a frame and each part cost."""
+    """Write what loading a frame and each part cost; a power that was not read is a median."""
     first, *tasks = parts
+    powers = [task.power_mw for task in tasks]
+    unread = [str(index) for index, power in enumerate(powers) if isnan(power)]
+    typical = median(power for power in powers if not isnan(power))
     yield f"input_ms = {in_ms(first.time_ms)}"
     yield f"input_mw = {in_mw(first.power_mw)}"
     yield from listed("part_ms", [in_ms(task.time_ms) for task in tasks])
-    yield from listed("part_mw", [in_mw(task.power_mw) for task in tasks])
+    if unread:
+        yield f"# No power was read of the parts {', '.join(unread)}: the median of the others."
+    yield from listed("part_mw", [in_mw(typical if isnan(power) else power) for power in powers])
 
 
 def transfer_lines(rows: Iterable[Row]) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """Boards are read from files, and a wrong file says what is wrong."""
 
+import csv
+import os
 from copy import deepcopy
 from math import nan
 from pathlib import Path
@@ -268,6 +270,38 @@ def test_the_boards_that_are_brought_are_called_by_their_files_and_name_their_so
     assert board.name == name
     assert board.source.startswith("github.com/")
     assert _brought(name).stat().st_size < 200_000
+
+
+def test_the_file_holds_every_time_and_power_of_the_table_at_each_clock() -> None:
+    path = Path(os.environ.get("EVENER_TEST_DATA", ".")).parent / "boards/rk3399pro/Layers.csv"
+    if not path.is_file():
+        pytest.skip("the tables of the boards are not beside EVENER_TEST_DATA")
+    board = load_board("rk3399pro")
+    names = {"Alex": "alexnet", "Google": "googlenet", "SqueezeV1": "squeezenet"}
+    compared = 0
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            hosted = row["Freq_Host"] == "-1" or (row["Component"], row["Freq_Host"]) == ("G", "7")
+            if row["Graph"] not in names or row["Metric"] != "task" or not hosted:
+                continue
+            clocks_hz = next(
+                one.clocks_hz for one in board.processors if one.name == row["Component"]
+            )
+            place = row["Component"], clocks_hz[int(row["Freq"])]
+            part = int(row["Layer"])
+            if part == 0:
+                continue  # it pays for loading the frame
+            cost = next(
+                one.costs[part]
+                for one in board.timed(names[row["Graph"]]).timings
+                if (one.processor, one.clock_hz) == place
+            )
+            assert cost.time_s == pytest.approx(float(row["Time"]) / 1e3, abs=1e-7)
+            power_w = float(row["Power"]) / 1e3 - (board.idle_w or 0.0)
+            assert cost.energy_j == pytest.approx(power_w * cost.time_s, rel=1e-3)
+            compared += 1
+
+    assert compared == (7 + 10 + 9) * (8 + 6 + 5)
 
 
 def _brought(name: str) -> Path:

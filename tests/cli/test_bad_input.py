@@ -112,6 +112,9 @@ def test_a_network_that_cannot_be_used_is_refused(
     [
         (("--shape", "x=3,8"), "x"),
         (("--shape", "z=2,8"), "z"),
+        (("--fix", "z=1"), "'z' is fixed to 1, and is no input; inputs: x"),
+        (("--state", "z=x"), "a state names the output 'z'"),
+        (("--state", "y=x"), "every input is fed from frame to frame (x)"),
         (("--processors", "gpu7"), "gpu7"),
         (("--max-live", "3"), "by the rule 'paper' one tensor crosses each cut, and 3 are allowed"),
         (("--max-live", "0", "--granularity", "node"), "0 is not in the range x>=1"),
@@ -280,7 +283,7 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
         ),
         (
             ("mobilenet", "--board", "rk3399pro", "--shape", "x=1,3,9,9"),
-            "was measured with shapes of its own of mobilenet: leave --shape out",
+            "was measured with shapes of its own of mobilenet: leave --shape, --fix and",
         ),
         (("alexnet", "--board", "khadas-vim3", "--transfers"), "has no times of transfers"),
         (("alexnet", "--transfers"), "give --board with --transfers"),

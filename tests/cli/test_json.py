@@ -1,6 +1,7 @@
 """What programs may rely on: one JSON object on stdout, with keys that stay."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -189,6 +190,7 @@ def test_a_plan_by_a_cost_model_says_so_to_programs_and_to_people(evener: Evener
     assert (measured["estimate"], measured["estimate_error"]) == (None, None)
     assert estimated["estimate"] == "cost model of rk3399pro"
     percent = f"{estimated['estimate_error']:.0%}"
+    assert re.search(r"L at \d+ MHz", out)
     assert f"estimated: cost model of rk3399pro, cross-validated error {percent} a block" in out
 
 

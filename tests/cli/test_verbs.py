@@ -35,6 +35,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "-o",
         "--fresh",
         "--json",
@@ -56,10 +58,21 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "-o",
         "--json",
     ],
-    "split": ["--cuts", "-o", "--granularity", "--max-live", "--shape", "--json"],
+    "split": [
+        "--cuts",
+        "-o",
+        "--granularity",
+        "--max-live",
+        "--shape",
+        "--fix",
+        "--state",
+        "--json",
+    ],
     "run": [
         "--frames",
         "--plan",
@@ -75,6 +88,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "--json",
     ],
     "bench": [
@@ -84,6 +99,8 @@ OPTIONS = {
         "--processors",
         "--runtimes",
         "--shape",
+        "--fix",
+        "--state",
         "--json",
     ],
     "show": ["--json"],
@@ -143,6 +160,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
         *("--runtimes", "onnxruntime", "--board", "own.toml", "--transfers"),
         *("--shape", "a=1,3", "--shape", "b=7", "--json"),
+        *("--fix", "c=2.5", "--state", "hn=h", "--state", "cn=c"),
     )
 
     call = workflow_calls["plan_network"]
@@ -162,6 +180,8 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         "processors": ("cpu0", "gpu0"),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1, 3), "b": (7,)},
+        "fixed": {"c": 2.5},
+        "states": {"hn": "h", "cn": "c"},
     }
 
 
@@ -185,6 +205,8 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
         "processors": None,
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
 
 
@@ -217,6 +239,8 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
         "runtimes": ("openvino",),
         "profile": Path("p.json"),
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
     assert "plan_network" not in workflow_calls
 
@@ -237,6 +261,8 @@ def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> 
             "granularity": "node",
             "max_live": 3,
             "shapes": {"a": (1,)},
+            "fixed": {},
+            "states": {},
         }
     }
     assert "tiny in 2 blocks by the rule 'paper'" in out
@@ -316,6 +342,8 @@ def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "granularity": "strict",
         "max_live": None,
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
     assert (code, err) == (0, "wrote parts\n")
     assert "tiny.0.onnx      0-1   x (16 B)   x (16 B)" in out
@@ -366,6 +394,8 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "processors": ("cpu0",),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1,)},
+        "fixed": {},
+        "states": {},
     }
 
 
@@ -392,6 +422,8 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "processors": ("B", "G"),
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
     assert "run_network" not in workflow_calls
 
@@ -437,6 +469,8 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "processors": ("cpu0",),
         "runtimes": None,
         "shapes": {},
+        "fixed": {},
+        "states": {},
     }
 
 

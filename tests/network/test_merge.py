@@ -2,8 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evener.errors import InputError
 from evener.network.blocks import Blocks, cut_into_blocks
@@ -39,6 +42,20 @@ def test_what_blocks_cost_adds_up_and_only_the_outer_tensors_cross(blocks: Block
     assert merged.weights_bytes == one.weights_bytes + two.weights_bytes
     assert merged.operators == dict(Counter(one.operators) + Counter(two.operators))
     assert (merged.name, merged.inputs, merged.outputs) == (one.name, one.inputs, two.outputs)
+
+
+@given(st.sets(st.integers(1, 12)))
+def test_whatever_is_joined_nothing_is_lost_and_parts_meet(blocks: Blocks, ends: set[int]) -> None:
+    cuts = [0, *sorted(ends), 13]
+    counts = [end - start for start, end in pairwise(cuts)]
+
+    merged = merge_blocks(blocks, counts)
+
+    assert sum(block.macs for block in merged.blocks) == sum(one.macs for one in blocks.blocks)
+    assert [len(part) for part in merged.nodes] == [
+        sum(len(nodes) for nodes in blocks.nodes[start:end]) for start, end in pairwise(cuts)
+    ]
+    assert all(one.outputs == two.inputs for one, two in pairwise(merged.blocks))
 
 
 def test_a_segment_of_joined_blocks_is_the_segment_of_their_blocks(

@@ -1,6 +1,6 @@
 """Small profiles with times that can be checked in the head."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import pytest
@@ -40,6 +40,7 @@ def make_profile(
     energies: Times | None = None,
     idle_w: float | None = None,
     memory: Mapping[str, int] | None = None,
+    states: Sequence[int] | None = None,
 ) -> Profile:
     """Make a profile.
 
@@ -53,6 +54,7 @@ def make_profile(
         energies: joules of the blocks from first to last, by the keys of `times`.
         idle_w: what the machine draws when idle.
         memory: bytes of some processors.
+        states: how many each block keeps; none if None.
     """
     clocks: dict[str, set[float]] = {}
     for name, _, *clock in times:
@@ -100,8 +102,9 @@ def make_profile(
                 weights_bytes=4,
                 inputs=(_tensor(index),),
                 outputs=(_tensor(index + 1),),
+                states=kept,
             )
-            for index in range(blocks)
+            for index, kept in enumerate(states or [0] * blocks)
         ),
         machine=Machine(
             host="board",

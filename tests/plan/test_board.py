@@ -172,19 +172,48 @@ def test_the_energy_of_a_segment_is_what_its_parts_draw_beyond_idle(khadas: Boar
     assert segment(profile, "L", 0, 0).energy_j == pytest.approx(own_j, rel=0.01)
 
 
-@pytest.mark.parametrize("board", ["khadas-vim3", "rk3399pro"])
-def test_every_segment_of_the_boards_has_an_energy_but_those_of_four_parts(board: str) -> None:
-    loaded = load_board(board)
-    unknown = {
-        (network, one.processor, one.first_block)
-        for network in loaded.networks
-        for one in board_profile(loaded, network, transfers=False).segments
-        if one.energy_j is None and one.first_block == one.last_block
+def test_a_frame_takes_what_its_stages_draw_and_what_the_idle_board_draws_meanwhile(
+    khadas: Board,
+) -> None:
+    profile = board_profile(khadas, "resnet50", transfers=False)
+
+    plan = make_plan(profile, space="paper")
+
+    stages_j = sum(
+        segment(profile, one.lanes[0].processor, one.first_block, one.last_block).energy_j or 0.0
+        for one in plan.stages
+    )
+    assert plan.energy_j == pytest.approx(stages_j + 2.3243 / plan.rate_hz)
+
+
+def test_a_plan_says_at_which_clock_each_lane_takes_its_time(rockchip: Board) -> None:
+    profile = board_profile(rockchip, "mobilenet", transfers=False)
+    times_s = {
+        (one.processor, one.clock_hz, one.first_block, one.last_block): one.median_s
+        for one in profile.segments
     }
 
-    # The table has no power of these parts on the NPU.
-    of_npu = {("yolov3", "N", part) for part in (57, 58, 65, 66)}
-    assert unknown == (of_npu if board == "rk3399pro" else set())
+    plan = make_plan(profile)
+
+    lanes = [(stage, lane) for stage in plan.stages for lane in stage.lanes]
+    assert {lane.processor for _, lane in lanes if lane.clock_hz is None} == {"N"}
+    assert len(lanes) == 4
+    for stage, lane in lanes:
+        place = (lane.processor, lane.clock_hz, stage.first_block, stage.last_block)
+        assert lane.time_s == times_s[place]
+
+
+@pytest.mark.parametrize("board", ["khadas-vim3", "rk3399pro"])
+def test_every_part_of_the_boards_has_an_energy(board: str) -> None:
+    loaded = load_board(board)
+
+    assert not [
+        (network, timing.processor, timing.clock_hz, part)
+        for network in loaded.networks
+        for timing in loaded.timed(network).timings
+        for part, cost in enumerate(timing.costs)
+        if cost.energy_j is None
+    ]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         last_block: index of its last block, included.
         inputs: what it receives, in the order of its graph.
         outputs: what it hands on, in the order of its graph.
+        states: by output what it reads as an input of the next frame; both come last in its graph,
+            and the input is zero before the first frame.
     """
 
     file: str
@@ -26,6 +28,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     last_block: int
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    states: dict[str, str] = {}
 
 
 class Split(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

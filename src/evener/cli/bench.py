@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 @options.processors_option
 @options.runtimes_option(options.EQUAL_RUNTIMES)
 @options.shape_option
+@options.fix_option
+@options.state_option
 @options.json_option
 def command(
     *,
@@ -56,6 +58,8 @@ def command(
     processors: tuple[str, ...] | None,
     runtimes: tuple[str, ...] | None,
     shapes: options.Shapes,
+    fixed: dict[str, float],
+    states: dict[str, str],
     as_json: bool,
 ) -> None:
     """Race the plan against the baselines.
@@ -75,6 +79,8 @@ def command(
             processors=processors,
             runtimes=runtimes,
             shapes=dict(shapes),
+            fixed=fixed,
+            states=states,
             progress=report,
         )
     if as_json:

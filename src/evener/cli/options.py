@@ -1,6 +1,7 @@
 """Options that several verbs take, and the readers of their values."""
 
 from collections.abc import Callable
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -36,6 +37,22 @@ def through(read: Callable[[str], object]) -> Callback:
     return callback
 
 
+def pairs(read: Callable[[str], tuple[str, object]]) -> Callback:
+    """Make a click callback for a repeatable option that gives something by name; see `through`."""
+    each = through(read)
+
+    def callback(ctx: click.Context, param: click.Parameter, value: Any) -> object:  # noqa: ANN401 - click's signature
+        found: Any = each(ctx, param, value)
+        given = dict(found)
+        if len(given) < len(found):
+            names = [name for name, _ in found]
+            twice = next(name for name in given if names.count(name) > 1)
+            raise click.BadParameter(f"'{twice}' is given twice", ctx, param)
+        return given
+
+    return callback
+
+
 def read_time(text: str) -> float:
     """Read a time above 0 into seconds.
 
@@ -61,6 +78,36 @@ def read_shape(text: str) -> tuple[str, tuple[int, ...]]:
     if not name or min(sizes) < 1:
         raise InputError(f"'{text}' is no shape: write NAME=1,3,224,224 with sizes from 1")
     return name, sizes
+
+
+def read_fixed(text: str) -> tuple[str, float]:
+    """Read the number that an input is fixed to.
+
+    Example:
+        >>> read_fixed("sr=16000")
+        ('sr', 16000.0)
+    """
+    name, _, number = text.rpartition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = nan
+    if not name or not isfinite(value):
+        raise InputError(f"'{text}' fixes no input: write NAME=NUMBER, such as sr=16000")
+    return name, value
+
+
+def read_state(text: str) -> tuple[str, str]:
+    """Read which output feeds which input of the next frame.
+
+    Example:
+        >>> read_state("stateN=state")
+        ('stateN', 'state')
+    """
+    made, _, read = text.partition("=")
+    if not made or not read:
+        raise InputError(f"'{text}' is no state: write OUTPUT=INPUT, such as stateN=state")
+    return made, read
 
 
 def read_names(text: str) -> tuple[str, ...]:
@@ -243,6 +290,32 @@ def shape_option(command: CommandT) -> CommandT:
         callback=through(read_shape),
         help="Static shape of an input that the network leaves open, such as "
         "images=1,3,640,640; repeatable.",
+    )(command)
+
+
+def fix_option(command: CommandT) -> CommandT:
+    """Add --fix, repeatable; the verb gets `fixed`, numbers by name."""
+    return click.option(
+        "fixed",
+        "--fix",
+        metavar="NAME=NUMBER",
+        multiple=True,
+        callback=pairs(read_fixed),
+        help="Make an input constant, so that what follows from it is computed once and branches "
+        "that it decides are settled, such as sr=16000; repeatable.",
+    )(command)
+
+
+def state_option(command: CommandT) -> CommandT:
+    """Add --state, repeatable; the verb gets `states`, names of inputs by those of outputs."""
+    return click.option(
+        "states",
+        "--state",
+        metavar="OUTPUT=INPUT",
+        multiple=True,
+        callback=pairs(read_state),
+        help="Hand an output on to the next frame as an input, such as stateN=state; it is zero "
+        "before the first frame, and no part of frames and answers; repeatable.",
     )(command)
 
 

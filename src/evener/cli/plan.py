@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from evener.artifacts.plan import Plan, Stage
     from evener.artifacts.profile import Profile
 
-_OF_EXPLAIN: Final = frozenset({"explain", "granularity", "max_live", "shapes", "as_json", "debug"})
+_OF_NETWORK: Final = frozenset({"granularity", "max_live", "shapes", "fixed", "states"})
+_OF_EXPLAIN: Final = _OF_NETWORK | {"explain", "as_json", "debug"}
 _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profile", "target"}
 
 
@@ -29,6 +30,7 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profil
         'evener plan model.onnx --objective latency --max-latency "40 ms" --json',
         "evener plan alexnet --board khadas-vim3",
         "evener plan resnet50 --explain",
+        "evener plan recurrent.onnx --fix rate=16000 --state hn=h",
         "evener plan googlenet --granularity node --max-live 3",
         "evener plan resnet50 --cuts 4,11 --on cpu0:1,cpu0:1,cpu1",
     ),
@@ -96,6 +98,8 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profil
 @options.processors_option
 @options.runtimes_option()
 @options.shape_option
+@options.fix_option
+@options.state_option
 @click.option(
     "-o",
     "target",
@@ -158,11 +162,12 @@ def _profile(net: str, *, board: str | None, profile: Path | None, **choices: An
     from evener.artifacts.profile import Profile
 
     if board is not None:
-        asked_of_board = {"transfers": choices["transfers"], "shapes": choices["shapes"]}
-        return workflow.open_on_board(net, board, **asked_of_board).profile
+        asked_of_board = ("transfers", "shapes", "fixed", "states")
+        given = {name: choices[name] for name in asked_of_board}
+        return workflow.open_on_board(net, board, **given).profile
     if profile is not None:
         return files.load(profile, Profile).value
-    asked = ("granularity", "max_live", "processors", "runtimes", "shapes")
+    asked = ("granularity", "max_live", "processors", "runtimes", "shapes", "fixed", "states")
     return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
 
 
@@ -179,6 +184,8 @@ def _planned(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_js
                 granularity=choices["granularity"],
                 max_live=choices["max_live"],
                 shapes=dict(shapes),
+                fixed=choices["fixed"],
+                states=choices["states"],
                 board=choices["board"],
             )
             output.print_json(no_plan_for_programs(*counted))
@@ -195,7 +202,8 @@ def _by_hand(
     from evener import workflow
 
     _refuse_beside("--on leaves nothing to choose", allowed=_OF_HAND)
-    kept = {name: choices[name] for name in ("granularity", "max_live", "runtimes", "profile")}
+    asked = ("granularity", "max_live", "runtimes", "profile", "fixed", "states")
+    kept = {name: choices[name] for name in asked}
     with output.progress() as report:
         return workflow.plan_by_hand(
             net, cuts=cuts, on=on, shapes=dict(shapes), progress=report, **kept
@@ -205,8 +213,8 @@ def _by_hand(
 def _explain(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool) -> None:
     from evener import workflow
 
-    rule = {name: choices[name] for name in ("granularity", "max_live")}
-    explanation = workflow.explain_network(net, shapes=dict(shapes), **rule)
+    asked = {name: choices[name] for name in ("granularity", "max_live", "fixed", "states")}
+    explanation = workflow.explain_network(net, shapes=dict(shapes), **asked)
     if as_json:
         output.print_json(explanation)
         return

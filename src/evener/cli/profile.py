@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 @options.processors_option
 @options.runtimes_option()
 @options.shape_option
+@options.fix_option
+@options.state_option
 @click.option(
     "-o",
     "target",
@@ -45,6 +47,8 @@ def command(
     processors: tuple[str, ...] | None,
     runtimes: tuple[str, ...] | None,
     shapes: options.Shapes,
+    fixed: dict[str, float],
+    states: dict[str, str],
     target: Path | None,
     fresh: bool,
     as_json: bool,
@@ -67,6 +71,8 @@ def command(
             processors=processors,
             runtimes=runtimes,
             shapes=dict(shapes),
+            fixed=fixed,
+            states=states,
             fresh=fresh,
             progress=report,
         )

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 @options.granularity_option
 @options.max_live_option
 @options.shape_option
+@options.fix_option
+@options.state_option
 @options.json_option
 def command(
     *,
@@ -43,6 +45,8 @@ def command(
     granularity: "Granularity",
     max_live: int | None,
     shapes: options.Shapes,
+    fixed: dict[str, float],
+    states: dict[str, str],
     as_json: bool,
 ) -> None:
     """Write the parts of a network as files.
@@ -60,6 +64,8 @@ def command(
             granularity=granularity,
             max_live=max_live,
             shapes=dict(shapes),
+            fixed=fixed,
+            states=states,
             progress=report,
         )
     if as_json:

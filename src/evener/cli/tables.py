@@ -1,6 +1,6 @@
 """How each artifact looks to a person: a title, a table and a line of figures."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import singledispatch
 
 from rich import box
@@ -14,13 +14,14 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Measured, Plan, Simulated, Stage
+from evener.artifacts.plan import Lane, Plan, Stage
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.artifacts.split import Split
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
+from evener.cli.plan_lines import bound, estimate, measured, simulated
 from evener.units import count, show
 
 
@@ -101,7 +102,7 @@ def _(profile: Profile) -> RenderableType:
         ),
         f"{count(timed, 'segment time')} measured, {len(profile.segments) - timed} interpolated; "
         f"a hand-off takes {show(profile.hand_off.fixed_s, 'time')}",
-        *_estimate(profile),
+        *estimate(profile),
     )
 
 
@@ -111,7 +112,7 @@ def _(plan: Plan) -> RenderableType:
         (
             str(index) if first else "",
             _what(stage) if first else "",
-            lane.processor,
+            _processor(lane),
             _cores(lane.cores),
             runtimes(lane),
             show(lane.time_s, "time"),
@@ -131,11 +132,11 @@ def _(plan: Plan) -> RenderableType:
             ),
             rows,
         ),
-        f"predicted: {show(plan.rate_hz, 'rate')}{_bound(plan)}, latency "
+        f"predicted: {show(plan.rate_hz, 'rate')}{bound(plan)}, latency "
         f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
-        *_estimate(plan),
-        _simulated(plan.simulated),
-        _measured(plan.measured),
+        *estimate(plan),
+        simulated(plan.simulated),
+        measured(plan.measured),
     )
 
 
@@ -348,40 +349,9 @@ def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
 
 
-def _bound(plan: Plan) -> str:
-    if plan.gap is None:
-        return ""
-    times = ", by estimated times" if plan.bound_estimated else ""
-    return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
-
-
-def _estimate(one: Plan | Profile) -> Iterator[str]:
-    """Say what times are that nobody measured of this network."""
-    if one.estimate is not None and one.estimate_error is not None:
-        yield f"estimated: {one.estimate}, cross-validated error {one.estimate_error:.0%} a block"
-    elif one.estimate is not None:
-        yield f"estimated: {one.estimate}"
-
-
-def _simulated(found: Simulated | None) -> str:
-    if found is None:
-        return "simulated: not yet"
-    times = "varying as measured" if found.varied else "that never vary"
-    return (
-        f"simulated: {show(found.rate_hz, 'rate')}, latency {show(found.latency_p50_s, 'time')} "
-        f"(median), {show(found.latency_p99_s, 'time')} (p99); an estimate, by times {times}"
-    )
-
-
-def _measured(tried: Measured | None) -> str:
-    if tried is None:
-        return "measured: not yet, this is a prediction"
-    return (
-        f"measured: {show(tried.rate_hz, 'rate')} ({show(tried.rate_low_hz, 'rate')} - "
-        f"{show(tried.rate_high_hz, 'rate')}; {count(tried.rounds, 'round')}, "
-        f"{count(tried.rivals, 'rival')}), latency {show(tried.latency_p50_s, 'time')} (median), "
-        f"{show(tried.latency_p99_s, 'time')} (p99)"
-    )
+def _processor(lane: Lane) -> str:
+    clock = "" if lane.clock_hz is None else f" at {lane.clock_hz / 1e6:.0f} MHz"
+    return f"{lane.processor}{clock}"
 
 
 def _equality(trace: Trace) -> str:

@@ -56,4 +56,5 @@ def _join(blocks: Sequence[Block]) -> Block:
         weights_bytes=sum(block.weights_bytes for block in blocks),
         inputs=blocks[0].inputs,
         outputs=blocks[-1].outputs,
+        states=sum(block.states for block in blocks),
     )

@@ -21,7 +21,8 @@ def baseline(problem: Problem, what: Baseline) -> Chain:
         problem: what to plan, of the space "full".
         what: "single", one session on the best core set that is less than the machine; "all_cores",
             one session on every core of one processor; "copies", one session per core set, as many
-            as fit on each processor that can run the network, all of the size that is best there.
+            as fit on each processor that can run the network, all of the size that is best there;
+            a network that keeps state from frame to frame has but one, the best.
 
     Raises:
         InfeasibleError: no core set that it asks for can run the whole network.

@@ -10,7 +10,8 @@ is the textbook's program over single blocks. Layout: P processors, B first bloc
 The answer does not hang on the solver's tolerances. Put a price on each processor's time, all
 prices together 1: a plan of period p has p to spend per frame, so p is at least the cost of the
 cheapest row of segments, whatever the prices (weak duality). The solver finds the best prices; the
-bound is the cost of the cheapest row under them, by dynamic programming.
+bound is the cost of the cheapest row under them, by dynamic programming. Where state is kept from
+frame to frame, the time of the quickest lane that keeps it is a bound as well.
 """
 
 from dataclasses import dataclass
@@ -68,6 +69,9 @@ def find_bound(problem: Problem) -> Bound:
     mixture = _best_mixture(shares_s_PBE)
     if mixture is not None:
         period_s = max(period_s, _cheapest_s(shares_s_PBE, mixture.prices_P))
+    state = _lone_lane(problem)
+    if state is not None and problem.times_s_CBE[state] > period_s:
+        return Bound((1 + ROUNDING) / float(problem.times_s_CBE[state]), (problem.segments[state],))
     return Bound(
         rate_hz=(1 + ROUNDING) / period_s,
         segments=tuple(
@@ -88,6 +92,15 @@ class _Mixture:
 
     prices_P: Floats  # noqa: N815 -- its axes are part of its name
     places: tuple[tuple[int, int, int], ...]
+
+
+def _lone_lane(problem: Problem) -> tuple[int, int, int] | None:
+    """Find the quickest lane for a state: every frame passes through one, whatever the plan."""
+    if problem.stateful_BE is None:
+        return None
+    times_s_CBE = np.where(problem.stateful_BE, problem.times_s_CBE, inf)
+    core_set, first, last = np.unravel_index(np.argmin(times_s_CBE), times_s_CBE.shape)
+    return int(core_set), int(first), int(last)
 
 
 def _shares_s(problem: Problem) -> Floats:

@@ -211,7 +211,10 @@ def _option(problem: Problem, step: Step) -> _Option:
     places = [(index, step.first_block, step.last_block) for index, _ in step.team.lanes]
     times_s = [problem.lane_s(*place, step.receiver) for place in places]
     counts = [count for _, count in step.team.lanes]
-    if inf in times_s:
+    stateful = problem.stateful_BE is not None and bool(
+        problem.stateful_BE[step.first_block, step.last_block]
+    )
+    if inf in times_s or (stateful and sum(counts) > 1):
         return _Option(step, inf, credits=0, energy_j=inf)
     lanes_hz = [count / time_s for count, time_s in zip(counts, times_s, strict=True)]
     held = [ceil(max(times_s) / time_s - CREDIT_SLACK) for time_s in times_s]

@@ -50,6 +50,8 @@ class Problem:
             where it is not known. None if none is.
         idle_w: what the idle machine draws; 0 where that is not known.
         memory: what the processors' memory keeps out; None if it has no limit.
+        stateful_BE: whether blocks B to E keep state from frame to frame, which a single lane must;
+            None if none do.
         formed: first and last block of each segment that the network has, whether or not anything
             can run it; None if all blocks in a row form one.
     """
@@ -66,6 +68,7 @@ class Problem:
     energies_j_CBE: Floats | None = None  # noqa: N815 -- as above
     idle_w: float = 0.0
     memory: Memory | None = None
+    stateful_BE: NDArray[np.bool_] | None = None  # noqa: N815 -- as above
     formed: frozenset[tuple[int, int]] | None = None
 
     @property
@@ -137,7 +140,10 @@ class Problem:
         transfers_s = self.transfer_s_PR[senders, receiver][:, np.newaxis, np.newaxis]
         times = self.times_s_CBE[sizes] + transfers_s
         able = np.all(np.isfinite(times), axis=0)
-        return np.array([count for _, count in team.lanes]), np.where(able, times, 1.0), able
+        counts = np.array([count for _, count in team.lanes])
+        if self.stateful_BE is not None and counts.sum() > 1:
+            able &= ~self.stateful_BE
+        return counts, np.where(able, times, 1.0), able
 
 
 def make_problem(
@@ -203,8 +209,18 @@ def make_problem(
         energies_j_CBE=energies_j if np.isfinite(energies_j).any() else None,
         idle_w=profile.machine.idle_w or 0.0,
         memory=kept_out,
+        stateful_BE=_stateful(profile),
         formed=_formed(profile),
     )
+
+
+def _stateful(profile: Profile) -> NDArray[np.bool_] | None:
+    """Return from which block to which a segment keeps state; None if none does."""
+    before = np.cumsum([0, *(block.states for block in profile.blocks)])
+    if not before.any():
+        return None
+    stateful: NDArray[np.bool_] = np.subtract.outer(before[1:], before[:-1]).T > 0
+    return stateful
 
 
 def _formed(profile: Profile) -> frozenset[tuple[int, int]] | None:

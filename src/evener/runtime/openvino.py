@@ -75,7 +75,7 @@ class OpenVino:
             )
         with pinning.MAKING:
             before = pinning.threads()
-            session = OpenVinoSession(_compiled(model, threads=len(cores)))
+            session = OpenVinoSession(*_compiled(model, threads=len(cores)))
             confirmed = pinning.confirmed_cores(frozenset(cores), before)
         if confirmed != set(cores):
             session.close()
@@ -89,12 +89,14 @@ class OpenVinoSession:
     Made by `OpenVino.open`; belongs to the thread that opened it.
     """
 
-    def __init__(self, compiled: openvino.CompiledModel) -> None:
+    def __init__(
+        self, compiled: openvino.CompiledModel, inputs: frozenset[str], outputs: frozenset[str]
+    ) -> None:
         self._compiled: Any = compiled
         self._thread = threading.get_ident()
         self._signature = Signature(
-            tuple(_tensor(port) for port in compiled.inputs),
-            tuple(_tensor(port) for port in compiled.outputs),
+            tuple(_tensor(port, inputs) for port in compiled.inputs),
+            tuple(_tensor(port, outputs) for port in compiled.outputs),
             runtime=NAME,
         )
         self._bindings = Bindings(self._bind, most=8)  # a request holds scratch memory of its own
@@ -149,7 +151,10 @@ def _check_cores(cores: tuple[int, ...]) -> None:
         )
 
 
-def _compiled(model: bytes, *, threads: int) -> openvino.CompiledModel:
+def _compiled(
+    model: bytes, *, threads: int
+) -> tuple[openvino.CompiledModel, frozenset[str], frozenset[str]]:
+    """Return a compiled network, and the names of what the graph reads and answers."""
     settings = {
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
@@ -158,15 +163,21 @@ def _compiled(model: bytes, *, threads: int) -> openvino.CompiledModel:
         "INFERENCE_PRECISION_HINT": "f32",
     }
 
-    def compiled() -> openvino.CompiledModel:
+    def compiled() -> tuple[openvino.CompiledModel, frozenset[str], frozenset[str]]:
         core = openvino.Core()
-        return core.compile_model(core.read_model(model), "CPU", settings)
+        read = core.read_model(model)
+        inputs, outputs = (
+            frozenset(name for port in ports for name in port.names)
+            for ports in (read.inputs, read.outputs)
+        )
+        return core.compile_model(read, "CPU", settings), inputs, outputs
 
     return refusal.translated(NAME, "cannot open the network", compiled)
 
 
-def _tensor(port: openvino.ConstOutput) -> Tensor:
-    name = port.any_name
+def _tensor(port: openvino.ConstOutput, names: frozenset[str]) -> Tensor:
+    # Where an Identity was optimised away, a port also has the name of what it read.
+    name = next((name for name in sorted(port.names) if name in names), port.any_name)
     if port.partial_shape.is_dynamic:
         raise RuntimeFailedError(
             f"'{name}' has the shape {port.partial_shape}, which is not fixed; give the network "

@@ -59,6 +59,23 @@ class SessionContract:
             ("total", (2,), "float32"),
         ]
 
+    def test_names_are_the_graphs_also_where_an_identity_is_optimised_away(
+        self, runtime: Runtime
+    ) -> None:
+        """A stage finds what it hands on by its name."""
+        model = tiny.network(
+            [
+                helper.make_node("Identity", ["x"], ["after"]),
+                helper.make_node("Relu", ["after"], ["before"]),
+                helper.make_node("Identity", ["before"], ["y"]),
+            ],
+            inputs=[tiny.floats("x", 2)],
+            outputs=[tiny.floats("y", 2)],
+        )
+        session = runtime.open(model, cores=(CORE,))
+
+        assert [tensor.name for tensor in (*session.inputs, *session.outputs)] == ["x", "y"]
+
     def test_all_outputs_are_written_into_the_callers_arrays(self, runtime: Runtime) -> None:
         """Every output, from every input."""
         session = runtime.open(tiny.branching(), cores=(CORE,))

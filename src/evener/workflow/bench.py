@@ -15,7 +15,7 @@ from evener.plan.decide import BASELINES, make_baseline
 from evener.run.compare import paired_ratio
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.live import measure_plans, summarise
-from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
 from evener.workflow.plan import Wish, plan_opened
 
 
@@ -28,6 +28,8 @@ def bench_networks(
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Measure the chosen plan of each network against single, all cores and copies.
@@ -43,6 +45,8 @@ def bench_networks(
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         progress: told what is being done.
 
     Raises:
@@ -54,6 +58,8 @@ def bench_networks(
         opened = open_network(
             net,
             shapes=shapes,
+            fixed=fixed,
+            states=states,
             processors=processors,
             runtimes=runtimes,
             optimisation=optimisation,

@@ -1,7 +1,9 @@
 """Open a network on a board that need not be at hand: what it is cut into, and what that costs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from evener.artifacts.board import Board, load_board
 from evener.artifacts.profile import Profile
@@ -10,7 +12,7 @@ from evener.network.blocks import Blocks
 from evener.network.light import FILES
 from evener.network.model import Network, load_network
 from evener.plan.board import board_blocks, board_profile
-from evener.workflow.opened import Shapes
+from evener.workflow.opened import Fixed, Shapes, States
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,13 @@ class OnBoard:
 
 
 def open_on_board(
-    net: str, board: str, *, transfers: bool = False, shapes: Shapes | None = None
+    net: str,
+    board: str,
+    *,
+    transfers: bool = False,
+    shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
 ) -> OnBoard:
     """Say what a network costs on a board.
 
@@ -44,6 +52,8 @@ def open_on_board(
         board: name of a known board, or path of a board's file.
         transfers: whether moving a frame between two processors costs the stage that sends.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
 
     Raises:
         InputError: no such board or network, or the board cannot say what the network costs.
@@ -55,26 +65,27 @@ def open_on_board(
     """
     found = load_board(board)
     if net in found.networks:
-        return _in_table(found, net, transfers=transfers, shapes=shapes)
+        given = {"shapes": shapes, "fixed": fixed, "states": states}
+        return _in_table(found, net, given, transfers=transfers)
     if net not in FILES and not Path(net).exists():
         raise InputError(
             f"the board {found.name} has no times of '{net}', and there is no file and no built-in "
             f"network of that name. Its table has {', '.join(sorted(found.networks))}; built in "
             f"are {', '.join(FILES)}; or give the path of an ONNX file"
         )
-    network = load_network(net, shapes=shapes)
+    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
     profile = board_profile(found, network, transfers=transfers)
     return OnBoard(found, profile, network, board_blocks(found, network)[1])
 
 
-def _in_table(board: Board, net: str, *, transfers: bool, shapes: Shapes | None) -> OnBoard:
+def _in_table(board: Board, net: str, given: Mapping[str, Any], *, transfers: bool) -> OnBoard:
     if net in FILES and board.timed(net).blocks:
-        network = load_network(net, shapes=shapes)
+        network = load_network(net, **given)
         profile = board_profile(board, network, transfers=transfers, table=net)
         return OnBoard(board, profile, network, board_blocks(board, network, table=net)[1])
-    if shapes:
+    if any(given.values()):
         raise InputError(
-            f"the board {board.name} was measured with shapes of its own of {net}: leave --shape "
-            "out, or give the path of an ONNX file"
+            f"the board {board.name} was measured with shapes of its own of {net}: leave --shape, "
+            "--fix and --state out, or give the path of an ONNX file"
         )
     return OnBoard(board, board_profile(board, net, transfers=transfers), None, None)

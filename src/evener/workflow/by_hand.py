@@ -11,7 +11,7 @@ from evener.artifacts.profile import Granularity, Profile
 from evener.network.cuts import segments_between
 from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
-from evener.workflow.opened import Progress, Shapes, open_network
+from evener.workflow.opened import Fixed, Progress, Shapes, States, open_network
 from evener.workflow.plan import interpolated, with_nodes
 from evener.workflow.profile import load_profile, profile_opened, refine_profile
 
@@ -25,6 +25,8 @@ def plan_by_hand(
     max_live: int | None = None,
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     profile: Path | None = None,
     progress: Progress | None = None,
 ) -> Plan:
@@ -41,6 +43,8 @@ def plan_by_hand(
         max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         runtimes: names of the runtimes to use; None for all that are installed.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         profile: a profile file, from this or another machine.
         progress: told what is being done.
 
@@ -50,7 +54,13 @@ def plan_by_hand(
     """
     seats = [Seat(*each) for each in on]
     opened = open_network(
-        net, granularity=granularity, max_live=max_live, shapes=shapes, runtimes=runtimes
+        net,
+        granularity=granularity,
+        max_live=max_live,
+        shapes=shapes,
+        fixed=fixed,
+        states=states,
+        runtimes=runtimes,
     )
     blocks = opened.blocks
     segments = segments_between(

@@ -1,8 +1,10 @@
 """A network opened on this machine: its blocks, the processors and the runtimes it may use."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from typing import Final
 
 import msgspec
 import psutil
@@ -13,6 +15,7 @@ from evener.errors import InputError
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.model import Network, load_network
 from evener.network.split import segment_model
+from evener.network.state import likely_states
 from evener.profile import find
 from evener.runtime import installed, usable
 from evener.runtime.session import Optimisation, Runtime
@@ -20,6 +23,9 @@ from evener.units import show
 
 Progress = Callable[[str, int, int], None]
 Shapes = Mapping[str, tuple[int, ...]]
+Fixed = Mapping[str, float]
+States = Mapping[str, str]
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,8 @@ def open_network(
     granularity: Granularity = "paper",
     max_live: int | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     optimisation: Optimisation = "all",
@@ -63,6 +71,8 @@ def open_network(
         granularity: rule by which it is cut.
         max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
         optimisation: graph optimisation level; "extended" for answers equal to the bit.
@@ -71,8 +81,9 @@ def open_network(
         InputError: the network, a shape, a processor or a runtime cannot be used.
     """
     chosen = usable(runtimes, optimisation)
-    network = load_network(net, shapes=shapes)
+    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
     _check_memory(network)
+    hint_at_states(network)
     return Opened(
         network=network,
         blocks=cut_into_blocks(network, granularity, max_live=max_live),
@@ -99,6 +110,18 @@ def open_blocks(
         runtimes=chosen,
         optimisation=optimisation,
     )
+
+
+def hint_at_states(network: Network) -> None:
+    """Say once which outputs look as if they were states, if no states were given."""
+    likely = {} if network.states else likely_states(network.inputs, network.outputs)
+    if likely:
+        _hint(network.name, " ".join(f"--state {made}={read}" for made, read in likely.items()))
+
+
+@cache
+def _hint(name: str, options: str) -> None:
+    _LOG.warning("it looks as if %s hands state from frame to frame: if so, give %s", name, options)
 
 
 def _check_memory(network: Network) -> None:

@@ -24,7 +24,7 @@ from evener.profile.refine import estimated_segments
 from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
-from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
 from evener.workflow.profile import (
     load_profile,
     only_runtimes,
@@ -70,6 +70,8 @@ def plan_network(
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     profile: Path | None = None,
     board: str | None = None,
     transfers: bool = False,
@@ -95,6 +97,8 @@ def plan_network(
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that are installed.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         profile: a profile file, from this or another machine.
         board: name of a known board, or path of a board's file; its table has the times.
         transfers: whether moving a frame between the board's processors costs the stage that sends.
@@ -123,13 +127,22 @@ def plan_network(
                 "a board's table has times of its own, for parts and runtimes of its own: give "
                 "--board, or --granularity, --max-live, --profile and --runtimes"
             )
-        known = open_on_board(net, board, transfers=transfers, shapes=shapes).profile
+        known = open_on_board(
+            net, board, transfers=transfers, shapes=shapes, fixed=fixed, states=states
+        ).profile
         return with_simulated(decide(known, wish, processors), known)
     if transfers:
         raise InputError("only a board has times of transfers: give --board with --transfers")
     if profile is not None:
         # The file may be of another machine: its processors and runtimes count, not those here.
-        opened = open_network(net, granularity=granularity, max_live=max_live, shapes=shapes)
+        opened = open_network(
+            net,
+            granularity=granularity,
+            max_live=max_live,
+            shapes=shapes,
+            fixed=fixed,
+            states=states,
+        )
         known = only_runtimes(load_profile(profile, opened).value, runtimes)
         return with_nodes(with_simulated(decide(known, wish, processors), known), opened.blocks)
     opened = open_network(
@@ -137,6 +150,8 @@ def plan_network(
         granularity=granularity,
         max_live=max_live,
         shapes=shapes,
+        fixed=fixed,
+        states=states,
         processors=processors,
         runtimes=runtimes,
     )
@@ -165,6 +180,8 @@ def count_plans(
     granularity: Granularity = "paper",
     max_live: int | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     board: str | None = None,
 ) -> tuple[int, int]:
     """Count the cut points of a network and its plans in the paper's space, whatever the machine.
@@ -174,6 +191,8 @@ def count_plans(
         granularity: rule by which it is cut.
         max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         board: a board whose table names the network and its parts.
 
     Returns:
@@ -185,9 +204,12 @@ def count_plans(
         (18, 918)
     """
     if board is not None:
-        points = len(open_on_board(net, board, shapes=shapes).profile.blocks) - 1
+        points = (
+            len(open_on_board(net, board, shapes=shapes, fixed=fixed, states=states).profile.blocks)
+            - 1
+        )
         return points, paper_configurations(points)
-    network = load_network(net, shapes=shapes)
+    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
     blocks = cut_into_blocks(network, granularity, max_live=max_live)
     return len(blocks.cuts), paper_configurations(len(blocks.cuts), blocks.form_segment)
 

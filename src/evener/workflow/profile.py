@@ -14,7 +14,7 @@ from evener.profile.refine import measure_segments
 from evener.profile.segments import Progress as TimingProgress
 from evener.runtime.session import Optimisation
 from evener.workflow.cache import keep, recall
-from evener.workflow.opened import Opened, Progress, Shapes, open_network
+from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
 from evener.workflow.steps import code_version
 
 
@@ -24,6 +24,8 @@ def profile_network(
     granularity: Granularity = "paper",
     max_live: int | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     optimisation: Optimisation = "all",
@@ -40,6 +42,8 @@ def profile_network(
         granularity: rule by which it is cut.
         max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
         optimisation: graph optimisation level of the runtimes.
@@ -54,6 +58,8 @@ def profile_network(
         granularity=granularity,
         max_live=max_live,
         shapes=shapes,
+        fixed=fixed,
+        states=states,
         processors=processors,
         runtimes=runtimes,
         optimisation=optimisation,
@@ -123,7 +129,7 @@ def load_profile(path: Path, opened: Opened) -> Kept[Profile]:
         raise InputError(
             f"{path} is a profile of {profile.network} ({profile.network_sha256[:12]}), not of "
             f"{opened.network.name} ({opened.network.sha256[:12]}); profile this network, with "
-            "the same --shape"
+            "the same --shape, --fix and --state"
         )
     if profile.granularity != opened.blocks.granularity:
         raise InputError(

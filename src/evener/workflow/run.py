@@ -19,7 +19,15 @@ from evener.network.split import whole_model
 from evener.run.equality import Answers, Unsplit, run_unsplit
 from evener.run.pipeline import Pipeline
 from evener.runtime.session import Array, Optimisation
-from evener.workflow.opened import Opened, Progress, Shapes, find_processors, open_network
+from evener.workflow.opened import (
+    Fixed,
+    Opened,
+    Progress,
+    Shapes,
+    States,
+    find_processors,
+    open_network,
+)
 from evener.workflow.plan import Wish, decide, plan_opened
 from evener.workflow.profile import load_profile
 from evener.workflow.stand_in import StandIns
@@ -71,6 +79,8 @@ def run_network(
     optimisation: Optimisation = "all",
     credits: int | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -89,6 +99,8 @@ def run_network(
             differs by rounding.
         credits: frames in flight at once; None for the plan's own.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
         progress: told what is being done.
@@ -108,6 +120,8 @@ def run_network(
         granularity=given.granularity if given is not None else "paper",
         max_live=given.max_live if given is not None else None,
         shapes=shapes,
+        fixed=fixed,
+        states=states,
         processors=processors,
         runtimes=runtimes,
         optimisation=optimisation,
@@ -261,7 +275,7 @@ def check_plan(plan: Plan, opened: Opened) -> Plan:
         raise InputError(
             f"the plan is of {plan.network} ({plan.network_sha256[:12]}), not of "
             f"{opened.network.name} ({opened.network.sha256[:12]}); plan this network, with the "
-            "same --shape"
+            "same --shape, --fix and --state"
         )
     known = {processor.name: processor for processor in opened.machine.processors}
     _check_tensors(plan, opened.blocks)

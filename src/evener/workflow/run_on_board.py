@@ -14,7 +14,7 @@ from evener.plan.decide import make_baseline
 from evener.plan.foresee import with_simulated
 from evener.runtime.session import Optimisation
 from evener.workflow.board import open_on_board
-from evener.workflow.opened import Progress, Shapes, open_blocks
+from evener.workflow.opened import Fixed, Progress, Shapes, States, open_blocks
 from evener.workflow.plan import Wish, decide
 from evener.workflow.run import (
     RunResult,
@@ -41,6 +41,8 @@ def run_on_board(
     optimisation: Optimisation = "all",
     credits: int | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     progress: Progress | None = None,
@@ -65,6 +67,8 @@ def run_on_board(
         optimisation: graph optimisation level of what computes here.
         credits: frames in flight at once; None for the plan's own.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the board's processors to use; None for all.
         runtimes: which runtimes may compute here, the first does; None for the default.
         progress: told what is being done.
@@ -76,7 +80,9 @@ def run_on_board(
     """
     _check_choices(plan, stages, out, slowdown, compute=compute)
     given = load(plan, Plan).value if plan is not None else None
-    found = open_on_board(net, board, transfers=transfers, shapes=shapes)
+    found = open_on_board(
+        net, board, transfers=transfers, shapes=shapes, fixed=fixed, states=states
+    )
     if found.network is None or found.blocks is None:
         raise InputError(
             f"the board {found.board.name} has times of {net}, and there is no network of that "

@@ -11,8 +11,8 @@ from evener.artifacts.split import Piece, Split
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.cuts import segments_between
 from evener.network.model import Network, load_network
-from evener.network.split import segment_model
-from evener.workflow.opened import Progress, Shapes
+from evener.network.split import segment_model, segment_states
+from evener.workflow.opened import Fixed, Progress, Shapes, States
 
 
 def split_network(
@@ -23,6 +23,8 @@ def split_network(
     granularity: Granularity = "paper",
     max_live: int | None = None,
     shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
     progress: Progress | None = None,
 ) -> Split:
     """Cut a network into ONNX files, `NAME.0.onnx` and so on, beside a manifest, `NAME.split.json`.
@@ -37,6 +39,8 @@ def split_network(
         granularity: rule by which the blocks are made.
         max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
         progress: told which part is being written.
 
     Raises:
@@ -51,7 +55,7 @@ def split_network(
         ['squeezenet.0.onnx', 'squeezenet.1.onnx']
     """
     refuse_existing(folder)
-    network = load_network(net, shapes=shapes)
+    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
     blocks = cut_into_blocks(network, granularity, max_live=max_live)
     segments = segments_between(
         cuts, blocks=len(blocks.blocks), network=network.name, formed=blocks.form_segment
@@ -84,4 +88,8 @@ def _write(folder: Path, network: Network, blocks: Blocks, number: int, segment:
         last_block=last,
         inputs=blocks.blocks[first].inputs,
         outputs=blocks.blocks[last].outputs,
+        states={
+            state.output.name: state.input.name
+            for state in segment_states(network, blocks, first, last)
+        },
     )

@@ -1,0 +1,46 @@
+"""What is said below the table of a plan: its bound, and how sure its figures are."""
+
+from collections.abc import Iterator
+
+from evener.artifacts.plan import Measured, Plan, Simulated
+from evener.artifacts.profile import Profile
+from evener.units import count, show
+
+
+def bound(plan: Plan) -> str:
+    """Say what no plan exceeds, and by how much of it this one misses it."""
+    if plan.gap is None:
+        return ""
+    times = ", by estimated times" if plan.bound_estimated else ""
+    return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
+
+
+def estimate(one: Plan | Profile) -> Iterator[str]:
+    """Say what times are that nobody measured of this network."""
+    if one.estimate is not None and one.estimate_error is not None:
+        yield f"estimated: {one.estimate}, cross-validated error {one.estimate_error:.0%} a block"
+    elif one.estimate is not None:
+        yield f"estimated: {one.estimate}"
+
+
+def simulated(found: Simulated | None) -> str:
+    """Say what a plan reached in the simulator."""
+    if found is None:
+        return "simulated: not yet"
+    times = "varying as measured" if found.varied else "that never vary"
+    return (
+        f"simulated: {show(found.rate_hz, 'rate')}, latency {show(found.latency_p50_s, 'time')} "
+        f"(median), {show(found.latency_p99_s, 'time')} (p99); an estimate, by times {times}"
+    )
+
+
+def measured(tried: Measured | None) -> str:
+    """Say what a plan reached on the machine itself."""
+    if tried is None:
+        return "measured: not yet, this is a prediction"
+    return (
+        f"measured: {show(tried.rate_hz, 'rate')} ({show(tried.rate_low_hz, 'rate')} - "
+        f"{show(tried.rate_high_hz, 'rate')}; {count(tried.rounds, 'round')}, "
+        f"{count(tried.rivals, 'rival')}), latency {show(tried.latency_p50_s, 'time')} (median), "
+        f"{show(tried.latency_p99_s, 'time')} (p99)"
+    )
