@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import partition_graphs
@@ -17,6 +18,16 @@ GRAPH = """{
  ],
  "edges": [{"sourceId": 1, "destId": 2, "cost": 0.5}, {"sourceId": 2, "destId": 3, "cost": 0.5}]
 }"""
+
+ROW: dict[str, Any] = {
+    "ours_ms": 6.5,
+    "checked_ms": 6.5,
+    "chains_ms": None,
+    "published_ms": None,
+    "their_program_ms": None,
+    "expert_ms": None,
+    "expert_faults": [],
+}
 
 
 def write(path: Path, text: str) -> None:
@@ -68,20 +79,16 @@ def test_losing_to_what_others_published_fails(
     [
         ("checked_ms", 6.6, "the file says 6.6 ms, the planner 6.5 ms"),
         ("chains_ms", 6.4, "chains take 6.4 ms, the planner 6.5 ms"),
+        ("their_program_ms", 6.4, "their program finds 6.4 ms, ours 6.5 ms"),
         ("expert_ms", 6.4, "the expert's split takes 6.4 ms, ours 6.5 ms"),
     ],
 )
 def test_every_disagreement_is_said(key: str, value: float, said: str) -> None:
-    row = {"ours_ms": 6.5, "checked_ms": 6.5, "chains_ms": None, "expert_ms": None}
-    row |= {"published_ms": None, key: value}
-
-    assert partition_graphs.worse({**row, "expert_faults": []}) == [said]
+    assert partition_graphs.worse(ROW | {key: value}) == [said]
 
 
 def test_an_experts_split_that_breaks_a_rule_is_no_rival() -> None:
-    row = {"ours_ms": 6.5, "checked_ms": 6.5, "chains_ms": None, "expert_ms": 1.0}
-
-    assert not partition_graphs.worse({**row, "expert_faults": ["memory"], "published_ms": None})
+    assert not partition_graphs.worse(ROW | {"expert_ms": 1.0, "expert_faults": ["memory"]})
 
 
 def test_a_folder_without_graphs_is_refused(

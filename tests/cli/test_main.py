@@ -168,6 +168,17 @@ def test_ctrl_c_while_a_library_is_loaded_is_no_fault_of_it(
         (("split", "x", "-o", "y"), "evener split: missing option '--cuts'"),
         (("split", "x", "--cuts", "1"), "evener split: missing option '-o'"),
         (("run", "x"), "evener run: missing option '--frames'"),
+        (
+            ("run", "x", "--frames", "1", "--transport", "pigeon"),
+            "'pigeon' is not one of 'threads'",
+        ),
+        (("run", "x", "--frames", "1", "--policy", "drop"), "'drop' is not one of 'block'"),
+        (("run", "x", "--frames", "1", "--source-rate", "0"), "0.0 is not in the range x>0"),
+        (("run", "x", "--frames", "1", "--batch", "0"), "0 is not in the range x>=1"),
+        (
+            ("run", "x", "--frames", "1", "--board", "b", "--batch", "2"),
+            "a board is simulated frame by frame in threads",
+        ),
         (("run", "x", "--frames", "0"), "'0' is neither a count from 1 nor an .npz file"),
         (("run", "x", "--frames", "a.png"), "'a.png' is neither a count from 1 nor an .npz file"),
         (("bench",), "evener bench: missing argument 'NET...'"),

@@ -81,6 +81,10 @@ OPTIONS = {
         "--out",
         "--optimisation",
         "--credits",
+        "--transport",
+        "--policy",
+        "--source-rate",
+        "--batch",
         "--board",
         "--transfers",
         "--no-compute",
@@ -377,7 +381,8 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("run", "tiny", "--frames", "f.npz", "--plan", "p.json", "--stages", "2"),
         *("--profile", "q.json", "--out", str(out), "--optimisation", "extended"),
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
-        *("--runtimes", "onnxruntime"),
+        *("--runtimes", "onnxruntime", "--transport", "processes"),
+        *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4"),
     )
 
     call = workflow_calls["run_network"]
@@ -394,6 +399,10 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "processors": ("cpu0",),
         "runtimes": ("onnxruntime",),
         "shapes": {"a": (1,)},
+        "transport": "processes",
+        "policy": "drop_oldest",
+        "source_rate_hz": 12.5,
+        "batch": 4,
         "fixed": {},
         "states": {},
     }
@@ -426,6 +435,21 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "states": {},
     }
     assert "run_network" not in workflow_calls
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_what_was_left_out_and_batches_are_told(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = workflow.run_network("tiny", frames=4)
+    trace = msgspec.structs.replace(told.trace, dropped=7, batch=4)
+    result = msgspec.structs.replace(told, trace=trace)
+    monkeypatch.setattr(workflow, "run_network", lambda *_, **__: result)
+
+    out = " ".join(evener("run", "tiny", "--frames", "25")[1].split())
+
+    assert "7 frames came while there was no room and were left out" in out
+    assert "stages and plan count batches of 4 frames" in out
 
 
 @pytest.mark.usefixtures("workflow_calls")

@@ -29,6 +29,17 @@ def test_a_frame_waits_for_the_one_before_it() -> None:
     assert len(order) == 1
 
 
+def test_a_number_that_will_not_come_is_passed_over() -> None:
+    order: InOrder[str] = InOrder()
+    for number in (0, 1, 3):
+        order.skip(number)
+    order.put(4, "four")
+    assert order.pop() is None
+    order.put(2, "two")
+
+    assert [order.pop() for _ in range(3)] == ["two", "four", None]
+
+
 @given(st.permutations(range(8)), st.permutations(range(8)))
 def test_an_ordered_inlet_hands_out_frames_in_order_and_again_from_the_first_in_the_next_run(
     first: list[int], second: list[int]

@@ -214,3 +214,33 @@ def test_a_speech_detector_split_in_three_answers_as_the_whole_to_the_bit(
 
     assert (compared.frames, compared.equal) == (80, True)
     assert len({answer[0].tobytes() for answer in unsplit.answers}) == 40
+
+
+def test_no_frame_may_be_left_out_of_a_state() -> None:
+    with (
+        opened(lanes=(1, 1, 1)) as pipeline,
+        pytest.raises(InputError, match="keeps a state .* choose the policy 'block'"),
+    ):
+        pipeline.run(numbered(3), lambda *_: None, policy="latest_only")
+
+
+@pytest.mark.parametrize("transport", ["threads", "processes"])
+def test_a_run_may_begin_at_any_number_wherever_the_lanes_live(transport: str) -> None:
+    seen: list[tuple[int, float]] = []
+    with Pipeline(
+        plans.chain(*((1, [DEVICE] * count) for count in (2, 1, 1)), runtime="scripted"),
+        lambda first, last: TEXTS[first, last],
+        inputs=[vector("x")],
+        runtimes={"scripted": ScriptedRuntime()},
+        states=[SUM],
+        transport=transport,
+    ) as pipeline:
+        for first in (7, 3):
+            pipeline.run(
+                numbered(5),
+                lambda number, answer: seen.append((number, float(answer[0][0]))),
+                first=first,
+            )
+
+    expected = added_up(5)
+    assert seen == [(first + at, expected[at]) for first in (7, 3) for at in range(5)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -165,6 +166,79 @@ def test_answers_that_are_no_numbers_are_counted(write: Callable[[str, bytes], s
     )
 
     assert run_network(net, frames=4).not_finite == (0, 1, 2, 3)
+
+
+def images(write: Callable[[str, bytes], str]) -> str:
+    """Write a network of two blocks for frames of one row, which can grow."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("MatMul", ["b", "w"], ["y"]),
+    ]
+    weights = {"w": np.random.default_rng(0).normal(size=(8, 8)).astype(np.float32)}
+    content = tiny.network(
+        nodes, inputs=[tiny.floats("x", 1, 8)], outputs=[tiny.floats("y", 1, 8)], weights=weights
+    )
+    return write("rows.onnx", content)
+
+
+@pytest.mark.parametrize("transport", ["threads", "processes"])
+def test_batches_answer_each_frame_as_the_network_does_alone(
+    write: Callable[[str, bytes], str], tmp_path: Path, transport: str
+) -> None:
+    net = images(write)
+    frames = np.stack([frame for (frame,) in tiny.frames(10, shape=(1, 8))])
+    np.savez(tmp_path / "in.npz", x=frames)
+    given: dict[str, Any] = {"frames": tmp_path / "in.npz", "stages": 1}
+
+    run_network(net, out=tmp_path / "one.npz", **given)
+    result = run_network(net, out=tmp_path / "four.npz", batch=4, transport=transport, **given)
+
+    assert (result.trace.frames, result.trace.batch, result.tolerance) == (10, 4, 1e-4)
+    assert sum(lane.frames for lane in result.trace.stages) == 3
+    assert result.holds
+    with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "four.npz") as four:
+        assert four["y"].shape == (10, 1, 8)
+        np.testing.assert_allclose(one["y"], four["y"], rtol=1e-5, atol=1e-6)
+
+
+def test_a_network_that_takes_no_batches_is_refused(net: str) -> None:
+    with pytest.raises(InputError, match="its first dimension must be 1; run it without --batch"):
+        run_network(net, frames=4, batch=2)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_stages_in_processes_answer_as_the_whole_to_the_bit(net: str) -> None:
+    result = run_network(net, frames=70, stages=2, optimisation="extended", transport="processes")
+
+    assert (result.trace.frames, result.trace.equal) == (70, True)
+    assert [lane.cores for lane in result.trace.stages] == [
+        lane.cores for stage in result.plan.stages for lane in stage.lanes
+    ]
+
+
+def test_a_source_at_a_rate_keeps_its_numbers_where_frames_are_left_out(net: str) -> None:
+    result = run_network(
+        net, frames=300, stages=1, credits=1, policy="latest_only", source_rate_hz=1e6
+    )
+
+    assert result.trace.frames + result.trace.dropped == 300
+    assert result.trace.dropped > 0  # a million frames a second are too many
+    assert result.holds
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"out": Path("a.npz"), "policy": "drop_newest"}, "--out holds an answer to each frame"),
+        ({"batch": 4, "policy": "latest_only"}, "--batch waits for 4 frames, and --policy lat"),
+    ],
+)
+def test_what_cannot_go_together_is_refused(
+    net: str, choices: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        run_network(net, frames=4, **choices)
 
 
 @pytest.mark.usefixtures("two_cores")

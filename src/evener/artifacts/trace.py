@@ -58,15 +58,18 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes:
         frames: frames answered.
-        dropped: frames not answered.
+        dropped: frames that came while there was no room for them, and were left out.
         elapsed_s: from the first credit to the last emission, in seconds.
         rate_hz: frames per second once the pipeline was full: the frames after the first so many
             as it has credits, over the time since the last of those was emitted.
-        latency_p50_s: median from credit to in-order emission.
+        latency_p50_s: median from credit to in-order emission; from arrival where the source does
+            not wait.
         latency_p99_s: 99th percentile of the same.
-        wait_p50_s: median wait for a credit, which latency leaves out; after a switch, that under
-            the last plan.
+        wait_p50_s: median wait for a credit, which latency leaves out unless the source does not
+            wait; after a switch, that under the last plan.
         stages: one entry per lane; after a switch, those of the last plan.
+        batch: how many frames went through the stages at once; stages count and time such
+            batches, and the latency of a frame is its batch's.
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.
         quality: metrics of the answers against labels; None where there were no labels.
@@ -91,6 +94,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     equal: bool | None = None
     max_error: float | None = None
     quality: dict[str, float] | None = None
+    batch: int = 1
     switches: tuple[Switch, ...] = ()
     replayed: int = 0
     simulated: bool = False

@@ -1,7 +1,7 @@
 """`evener run NET`: answer frames with a plan."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
@@ -13,6 +13,13 @@ from evener.units import count, show
 if TYPE_CHECKING:
     from evener.workflow import RunResult
 
+_OF_THIS_MACHINE: Final[dict[str, Any]] = {
+    "transport": "threads",
+    "policy": "block",
+    "source_rate_hz": None,
+    "batch": 1,
+}
+
 
 @click.command(
     cls=Verb,
@@ -22,6 +29,9 @@ if TYPE_CHECKING:
         "evener run model.onnx --plan model.plan.json --frames photos.npz --out answers.npz",
         "evener run recurrent.onnx --frames 500 --fix rate=16000 --state hn=h",
         "evener run resnet50 --frames 40 --board khadas-vim3",
+        "evener run resnet50 --frames 60 --stages 2 --transport processes",
+        "evener run squeezenet --frames 300 --source-rate 200 --policy latest_only",
+        "evener run squeezenet --frames 100 --batch 4",
     ),
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )
@@ -54,6 +64,38 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     metavar="N",
     help="How many frames may be in flight.  [default: as planned]",
+)
+@click.option(
+    "--transport",
+    type=click.Choice(["threads", "processes"]),
+    default="threads",
+    show_default=True,
+    help="Where the stages live: threads of one process, or a process each, which none of the "
+    "others can break.",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(["block", "drop_oldest", "drop_newest", "latest_only"]),
+    default="block",
+    show_default=True,
+    help="What happens to a frame that comes while all credits are taken: block makes the source "
+    "wait; the others let as many wait as there are credits, and leave out the oldest of them, the "
+    "one that came, or all but the newest.",
+)
+@click.option(
+    "source_rate_hz",
+    "--source-rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="HZ",
+    help="Let so many frames come a second.  [default: as many as are taken]",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    metavar="B",
+    default=1,
+    show_default=True,
+    help="How many frames go through the stages at once, where the network can.",
 )
 @click.option(
     "--board",
@@ -128,6 +170,12 @@ def _run(
         if transfers or no_compute or slowdown is not None:
             raise click.UsageError("--transfers, --no-compute and --slowdown need a --board")
         return workflow.run_network(net, profile=profile, **choices)
+    given = {name: choices.pop(name) for name in _OF_THIS_MACHINE}
+    if given != _OF_THIS_MACHINE:
+        raise click.UsageError(
+            "a board is simulated frame by frame in threads: leave out --transport, --policy, "
+            "--source-rate and --batch"
+        )
     if profile is not None:
         raise click.UsageError("a board has times of its own: give --board or --profile")
     return workflow.run_on_board(
@@ -155,6 +203,12 @@ def _judged(result: "RunResult") -> list[str]:
             f"NaN or infinity in the answers to {len(result.not_finite)} of the distinct frames, "
             f"first frame {result.not_finite[0]}: the network itself gives them"
         )
+    if result.trace.dropped:
+        lines.append(
+            f"{count(result.trace.dropped, 'frame')} came while there was no room and were left out"
+        )
+    if result.trace.batch > 1:
+        lines.append(f"stages and plan count batches of {result.trace.batch} frames")
     if not result.holds:
         lines.append(
             f"they differ by more than the {result.tolerance:g} that splitting may cause; with "

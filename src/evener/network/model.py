@@ -15,7 +15,7 @@ from evener.errors import InvalidFileError, InvalidNetworkError
 from evener.network import light
 from evener.network.graph import as_tensor, between, live_nodes, static_shape
 from evener.network.normalise import normalise, tidy
-from evener.network.shapes import settle_shapes, without_weights
+from evener.network.shapes import settle_shapes, widen_inputs, without_weights
 from evener.network.source import decode, external_weights, load_external_weights, read_file
 from evener.network.state import State, find_states, gather, names_of
 
@@ -78,6 +78,7 @@ def load_network(
     fixed: Mapping[str, float] | None = None,
     states: Mapping[str, str] | None = None,
     seed: int = 0,
+    batch: int = 1,
 ) -> Network:
     """Read a network from a file, or make one of those that come with the package onnx.
 
@@ -88,6 +89,8 @@ def load_network(
             and what follows from them is computed once.
         states: input by output, for outputs of one frame that are inputs of the next.
         seed: what the weights of a light network are drawn from; a file has its own.
+        batch: how many frames its inputs hold along their first dimension; see
+            `evener.network.batch`, which checks that the network can take as many.
 
     Raises:
         InvalidFileError: there is no such file, or it is no ONNX file.
@@ -102,13 +105,14 @@ def load_network(
         content = light.light_file(name).read_bytes()
         model = decode(content, name)
         light.fill_weights(model, seed)
-        return _network(model, name, [content, f"seed {seed}".encode()], shapes, fixed, states)
+        sources: Iterable[bytes] = [content, f"seed {seed}".encode()]
+        return _network(model, name, sources, shapes, fixed, states, batch)
     path = Path(source)
     content = read_file(path)
     model = decode(content, str(path))
     beside = load_external_weights(model, path)
     name = path.stem.encode(errors="backslashreplace").decode()  # may be no UTF-8
-    return _network(model, name, chain([content], beside), shapes, fixed, states)
+    return _network(model, name, chain([content], beside), shapes, fixed, states, batch)
 
 
 def parse_network(
@@ -149,9 +153,12 @@ def _network(
     shapes: Mapping[str, tuple[int, ...]] | None,
     fixed: Mapping[str, float] | None,
     named_states: Mapping[str, str] | None,
+    batch: int = 1,
 ) -> Network:
     try:
         normalise(model)
+        if batch > 1:
+            shapes = widen_inputs(model.graph, shapes or {}, batch)
         settle_shapes(model, shapes or {}, fixed or {})
         tidy(model)
         inputs = tuple(_handed_over(model.graph, value, "input") for value in model.graph.inputs)
@@ -168,6 +175,8 @@ def _network(
         sha256.update(json.dumps({key: list(shapes[key]) for key in sorted(shapes)}).encode())
     if fixed:
         sha256.update(json.dumps({"fixed": dict(sorted(fixed.items()))}).encode())
+    if batch > 1:
+        sha256.update(json.dumps({"batch": batch}).encode())
     if states:
         sha256.update(json.dumps({"states": dict(named_states or {})}).encode())
     kept = names_of(states)

@@ -50,6 +50,29 @@ def settle_shapes(
             return
 
 
+def widen_inputs(
+    graph: ir.Graph, shapes: Mapping[str, tuple[int, ...]], batch: int
+) -> dict[str, tuple[int, ...]]:
+    """Let every input hold several frames along its first dimension, fixed or open, in place.
+
+    What the file declares of other shapes is dropped: it is of one frame.
+
+    Args:
+        graph: the graph of a normalised model.
+        shapes: shape by name of input for one frame, for those that leave one open.
+        batch: how many frames.
+
+    Returns:
+        The shapes for so many frames.
+    """
+    for value in (value for node in graph for value in node.outputs):
+        value.shape = None
+    for value in graph.inputs:
+        if value.shape is not None and len(value.shape):
+            value.shape = ir.Shape((batch, *list(value.shape)[1:]))
+    return {name: (batch, *shape[1:]) for name, shape in shapes.items()}
+
+
 def bind_inputs(
     inputs: Sequence[ir.Value], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, int]:

@@ -39,28 +39,36 @@ class Lattice:
         self.dag = dag
         has_NK = _membership(downsets, dag.nodes)
         self.has_NK = has_NK
-        self.bytes_K = np.array(dag.sizes_bytes) @ has_NK
+        # What a downset takes of each kind of device; of it, what a stage takes is a difference.
         times_DN = np.array([kind.times_s for kind in dag.kinds])
         self.work_DK = np.where(np.isfinite(times_DN), times_DN, 0.0) @ has_NK
-        self.unable_DK = (~np.isfinite(times_DN)).astype(np.int64) @ has_NK
-        self.rest_s = (np.array(dag.least_s) @ ~has_NK).tolist()
+        self.unable_DK = (~np.isfinite(times_DN)).astype(np.int64) @ has_NK  # nodes it cannot run
+        self.bytes_K = np.array(dag.sizes_bytes) @ has_NK
+        self.rest_s = (np.array(dag.least_s) @ ~has_NK).tolist()  # least time of the other nodes
+        # Tensors: how many of its consumers are in a downset, and whether it is open there.
         tensors = [tensor for tensor in dag.tensors if tensor.consumers]
-        self.taken_TK = np.zeros((len(tensors), len(downsets)), np.uint16)
-        for taken_K, tensor in zip(self.taken_TK, tensors, strict=True):
-            taken_K[:] = has_NK[list(set(tensor.consumers))].sum(axis=0)
-        self.takers_T = np.array([len(set(one.consumers)) for one in tensors], np.uint16)
-        self.transfer_T = np.array([tensor.transfer_s for tensor in tensors])
         producers = [tensor.producer for tensor in tensors]
-        self.open_TK = has_NK[producers] & (self.taken_TK < self.takers_T[:, None])
-        self.leaving_K = self.transfer_T @ self.open_TK
+        consumers = [sorted(set(tensor.consumers)) for tensor in tensors]
+        self.taken_TK = np.zeros((len(tensors), len(downsets)), np.uint16)
+        for taken_K, nodes in zip(self.taken_TK, consumers, strict=True):
+            taken_K[:] = has_NK[nodes].sum(axis=0)
+        takers_T = np.array([len(nodes) for nodes in consumers])
+        self.open_TK = has_NK[producers] & (self.taken_TK < takers_T[:, None])
         self.open_KT = np.ascontiguousarray(self.open_TK.T)
-        inner_NK = np.zeros_like(has_NK)
+        self.transfer_T = np.array([tensor.transfer_s for tensor in tensors])
+        self.leaving_K = self.transfer_T @ self.open_TK  # seconds to move all that is open
+        # The nodes of a downset that none of its nodes reads: what has them has all of it.
+        read_NK = np.zeros_like(has_NK)
         for producer, taken_K in zip(producers, self.taken_TK, strict=True):
-            inner_NK[producer] |= taken_K > 0
-        self.outermost_KN = np.ascontiguousarray((has_NK & ~inner_NK).T)
+            read_NK[producer] |= taken_K > 0
+        self.outermost_KN = np.ascontiguousarray((has_NK & ~read_NK).T)
 
     def loads(self, start: int, below_s: float) -> tuple[Integers, Floats]:
         """Return the downsets at which a stage from `start` may end, and its loads.
+
+        Args:
+            start: index of the downset where it begins.
+            below_s: loads from this on are not asked for.
 
         Returns:
             Indices of the ends, and seconds on each kind of device `[D, end]`; inf where it cannot

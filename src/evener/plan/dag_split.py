@@ -27,7 +27,7 @@ from evener.plan.problem import Floats, Integers
 
 ORDERS: Final = 8  # further ones seldom help, and the exact search follows
 STRAIGHT: Final = 0.8  # how often an order goes on with the branch that it is in
-MOST_DOWNSETS: Final = 100_000  # a minute or two, and half a gigabyte for 300 nodes
+MOST_DOWNSETS: Final = 100_000  # minutes at most, and a quarter of a gigabyte for 300 nodes
 
 
 @dataclass(frozen=True, slots=True)

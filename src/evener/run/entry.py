@@ -8,12 +8,31 @@ from collections.abc import Iterator
 from threading import Condition, Lock
 from typing import Final
 
+import msgspec
+
 from evener.comm.channel import Message, Slot
 from evener.errors import ChannelClosedError
 from evener.run.record import Record
 from evener.runtime.session import Array
 
 Frame = tuple[Array, ...]
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """A frame of a source that does not wait.
+
+    Attributes:
+        frame_id: its number, as it arrived.
+        frame: its arrays.
+        at_s: when it arrived, by the pipeline's clock.
+    """
+
+    frame_id: int
+    frame: Frame
+    at_s: float
+
+
+Source = Iterator[Frame | Arrival]
 # A signal that comes just before a wait does not end it: Python sees it at the next look up.
 _LOOK_UP_S: Final = 0.25
 
@@ -32,7 +51,7 @@ class Entry:
         self._lock = Lock()
         self._may_pull = Condition(self._lock)
         self._over = Lock()  # held during a run
-        self._run: tuple[Iterator[Frame], Record] | None = None
+        self._run: tuple[Source, Record] | None = None
         self._in_flight: dict[int, Frame] = {}
         self._pulling = False
         self._next_id = 0
@@ -48,7 +67,7 @@ class Entry:
         with self._lock:
             return dict(self._in_flight)
 
-    def begin(self, frames: Iterator[Frame], record: Record, *, first: int = 0) -> None:
+    def begin(self, frames: Source, record: Record, *, first: int = 0) -> None:
         """Let the lanes take the frames of a new run; none of another may be in flight.
 
         Args:
@@ -81,20 +100,16 @@ class Entry:
         """
         while True:
             (frames, record), waited_s = self._claim()
-            frame = self._pull(frames)
+            pulled = self._pull(frames)
             with self._lock:
                 self._pulling = False
-                if frame is not None:
-                    frame_id = self._next_id
-                    self._next_id += 1
-                    self._in_flight[frame_id] = frame
-                    record.waited.append(waited_s)
-                    record.granted.append(record.clock())
-                else:
+                if pulled is None:
                     self._run = None
+                    self._tell()
+                    continue
+                frame_id, frame = self._admit(pulled, record, waited_s)
                 self._tell()
-                if frame is not None:
-                    return Message(frame_id=frame_id, slot=Slot(index=-1, arrays=frame))
+                return Message(frame_id=frame_id, slot=Slot(index=-1, arrays=frame))
 
     def free(self, slot: Slot) -> None:
         """Do nothing: a frame is kept until its answer was emitted."""
@@ -135,9 +150,9 @@ class Entry:
             self._may_pull.notify_all()
             self._tell()
 
-    def _claim(self) -> tuple[tuple[Iterator[Frame], Record], float]:
+    def _claim(self) -> tuple[tuple[Source, Record], float]:
         """Wait for a run, a credit and the turn to ask the source; return how long for a credit."""
-        asked: tuple[Iterator[Frame], Record] | None = None
+        asked: tuple[Source, Record] | None = None
         asked_s = 0.0
         with self._lock:
             while True:
@@ -151,6 +166,20 @@ class Entry:
                         return self._run, max(0.0, min(self._credit_at_s, now_s) - asked_s)
                 self._may_pull.wait()
 
+    def _admit(self, pulled: Frame | Arrival, record: Record, waited_s: float) -> tuple[int, Frame]:
+        now_s = record.clock()
+        if isinstance(pulled, Arrival):
+            # It waited by itself, and its latency counts from when it came.
+            frame_id, frame, since_s = pulled.frame_id, pulled.frame, pulled.at_s
+            waited_s = now_s - since_s
+        else:
+            frame_id, frame, since_s = self._next_id, pulled, now_s
+        self._next_id = frame_id + 1
+        self._in_flight[frame_id] = frame
+        record.waited.append(waited_s)
+        record.granted.append(since_s)
+        return frame_id, frame
+
     def _tell(self) -> None:
         if self._is_over():
             if self._over.locked():
@@ -161,7 +190,7 @@ class Entry:
     def _is_over(self) -> bool:
         return self._closed or (self._run is None and not self._pulling and not self._in_flight)
 
-    def _pull(self, frames: Iterator[Frame]) -> Frame | None:
+    def _pull(self, frames: Source) -> Frame | Arrival | None:
         """Ask the source, outside the lock: however slow it is, answers are emitted meanwhile."""
         try:
             return next(frames, None)

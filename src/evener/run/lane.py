@@ -82,8 +82,12 @@ class Worker(Protocol):
         """
         ...
 
-    def begin(self) -> None:
-        """Forget the times of the run before; no frame may be in flight."""
+    def begin(self, first: int = 0) -> None:
+        """Forget the times and states of the run before; no frame may be in flight.
+
+        Args:
+            first: number of the first frame to come.
+        """
         ...
 
     def record(self) -> LaneRecord:
@@ -166,14 +170,14 @@ class LaneThread:
             source = self._inlet = OrderedInlet(source)
         self._work.put(lambda: self._run_frames(circuit, source, to))
 
-    def begin(self) -> None:
+    def begin(self, first: int = 0) -> None:
         """Forget the times and states of the run before; no frame may be in flight."""
         self._times_s = array("d")
         self._gauge.reset()
         if self._circuit is not None:
             self._circuit.reset()
         if self._inlet is not None:
-            self._inlet.begin()
+            self._inlet.begin(first)
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""

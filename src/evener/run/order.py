@@ -26,6 +26,7 @@ class InOrder(Generic[ItemT]):
     def __init__(self, first: int = 0) -> None:
         self._next = first
         self._early: dict[int, ItemT] = {}
+        self._skipped: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._early)
@@ -34,8 +35,15 @@ class InOrder(Generic[ItemT]):
         """Hold an item until it is its turn."""
         self._early[number] = item
 
+    def skip(self, number: int) -> None:
+        """Know that no item of a number will come."""
+        self._skipped.add(number)
+
     def pop(self) -> ItemT | None:
         """Take the item whose turn it is; None if it is not there yet."""
+        while self._next in self._skipped:
+            self._skipped.remove(self._next)
+            self._next += 1
         item = self._early.pop(self._next, None)
         if item is not None:
             self._next += 1
@@ -67,9 +75,9 @@ class OrderedInlet:
         self._inlet = inlet
         self._order: InOrder[Message] = InOrder()
 
-    def begin(self) -> None:
+    def begin(self, first: int = 0) -> None:
         """Wait for the first frame of a new run; none of another may be in flight."""
-        self._order = InOrder()
+        self._order = InOrder(first)
 
     def get(self, deadline: float | None = None) -> Message:
         """Take the frame that follows the last one taken."""

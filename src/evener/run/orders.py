@@ -65,8 +65,14 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     to: Any
 
 
-class Begin(msgspec.Struct, frozen=True):
-    """Forget the times of the run before. Answered by `Done`."""
+class Begin(msgspec.Struct, frozen=True, kw_only=True):
+    """Forget the times and states of the run before. Answered by `Done`.
+
+    Attributes:
+        first: number of the first frame to come.
+    """
+
+    first: int
 
 
 class Report(msgspec.Struct, frozen=True):

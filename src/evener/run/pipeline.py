@@ -20,6 +20,7 @@ from evener.artifacts.trace import Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
 from evener.network.state import State
 from evener.run.entry import Entry, Frame
+from evener.run.live import LiveSource, Policy, Waiting
 from evener.run.record import LaneProgress, Record, trace_of
 from evener.run.sink import Emit, Sink
 from evener.run.transport import Joints, Transport, get_transport
@@ -76,6 +77,7 @@ class Pipeline:
         self._entry = Entry(self.credits)
         self._sink: Sink | None = None
         self._joints = Joints()
+        self._stateful = False
         self._outputs: tuple[Tensor, ...] = ()
         self._transport = get_transport(transport) if isinstance(transport, str) else transport
         self._lanes = [
@@ -161,7 +163,9 @@ class Pipeline:
             lane.abandon()
         self._shut(cause)
 
-    def run(self, frames: Iterable[Frame], emit: Emit, *, first: int = 0) -> Trace:
+    def run(
+        self, frames: Iterable[Frame], emit: Emit, *, first: int = 0, policy: Policy = "block"
+    ) -> Trace:
         """Answer frames, in order, until there are none left.
 
         Frames are read in place: a frame's arrays must keep their content until it was emitted.
@@ -176,6 +180,11 @@ class Pipeline:
             emit: called with the number of the frame and its answer in the order of `outputs`, in
                 frame order, by one thread at a time. The arrays are used again once it returns.
             first: number of the first frame.
+            policy: "block" asks for a frame when a credit is free. The others are for a source
+                that does not wait: a thread takes each frame as it comes, `credits` of them wait
+                for a credit, and what is too much is left out ("drop_oldest", "drop_newest"), or
+                all but the newest ("latest_only"). Frames keep their numbers, and their latency
+                counts from their arrival.
 
         Raises:
             InputError: no frame at all, an array of a wrong shape or type, or a run in progress.
@@ -188,22 +197,28 @@ class Pipeline:
         if not self._running.acquire(blocking=False):
             raise InputError("this pipeline runs already; wait for its end or open another")
         try:
-            return self._run(self._checked(frames, first), emit, first)
+            return self._run(self._checked(frames, first), emit, first, policy)
         finally:
             self._running.release()
 
-    def _run(self, frames: Iterator[Frame], emit: Emit, first: int) -> Trace:
+    def _run(self, frames: Iterator[Frame], emit: Emit, first: int, policy: Policy) -> Trace:
         record = Record(self._clock)
         lanes = [lane for stage in self._lanes for lane in stage]
         if self._sink is None:
             raise InputError("this pipeline is not open; use it as a context manager")
         self._sink.begin(emit, record, first=first)
+        if policy != "block" and self._stateful:
+            raise InputError(
+                "the network keeps a state from each frame to the next, and no frame may be left "
+                "out of it; choose the policy 'block'"
+            )
         failure: BaseException | None = None
+        live = None if policy == "block" else self._live(frames, first, policy, self._sink)
         try:
             self._entry.check_open()
             for lane in lanes:
-                lane.begin()
-            self._entry.begin(frames, record, first=first)
+                lane.begin(first)
+            self._entry.begin(frames if live is None else iter(live), record, first=first)
             self._entry.wait()
         except ChannelClosedError as closed:
             broken = isinstance(closed.__cause__, StageFailedError)
@@ -211,6 +226,9 @@ class Pipeline:
         except BaseException:
             self._shut()
             raise
+        finally:
+            if live is not None:
+                live.close()
         if failure is not None:
             self._sink.settle()
         failure = failure or self._sink.failure or self._entry.failure
@@ -219,6 +237,10 @@ class Pipeline:
         if not record.emitted:
             raise InputError("there is no frame to run; give at least one")
         return trace_of(record, [lane.record() for lane in lanes], credits=self.credits)
+
+    def _live(self, frames: Iterator[Frame], first: int, policy: Policy, sink: Sink) -> LiveSource:
+        waiting = Waiting(policy, room=self.credits)
+        return LiveSource(frames, waiting, first=first, clock=self._clock, dropped=sink.skip)
 
     def _open(self) -> None:
         for stage in self._lanes:
@@ -230,6 +252,7 @@ class Pipeline:
             wirings.append(self._open_stage(index, tensors[-1]))
             tensors.append(wirings[-1][0].outputs)
         self._outputs = tensors[-1]
+        self._stateful = any(wiring.states for made in wirings for wiring in made)
         self._sink = Sink(self._outputs, self.credits, self._entry)
         self._joints = self._transport.join(
             tensors,

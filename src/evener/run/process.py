@@ -101,9 +101,9 @@ class LaneProcess:
         start = orders.Start(wiring=wiring, source=source.layout, to=to.layout)
         self._ask(start, orders.Done, [*source.handles, *to.handles])
 
-    def begin(self) -> None:
-        """Forget the times of the run before; no frame may be in flight."""
-        self._ask(orders.Begin(), orders.Done)
+    def begin(self, first: int = 0) -> None:
+        """Forget the run before; see `evener.run.lane.Worker.begin`."""
+        self._ask(orders.Begin(first=first), orders.Done)
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""

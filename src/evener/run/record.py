@@ -27,6 +27,7 @@ class Record:
         self.granted = array("d")
         self.waited = array("d")
         self.emitted = array("d")
+        self.dropped = 0
 
 
 class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +95,7 @@ def trace_of(record: Record, lanes: Sequence[LaneRecord], *, credits: int) -> Tr
     elapsed_s = float(emitted[-1] - granted[0])
     return Trace(
         frames=len(emitted),
-        dropped=0,
+        dropped=record.dropped,
         elapsed_s=elapsed_s,
         rate_hz=streaming_rate_hz(record.granted, record.emitted, credits=credits),
         latency_p50_s=float(np.percentile(latencies, 50)),

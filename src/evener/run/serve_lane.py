@@ -78,6 +78,6 @@ def _follow(lane: LaneThread, order: object, files: Sequence[int], join: Join) -
         lane.start(order.wiring, join(order.source, files[:half]), join(order.to, files[half:]))
         return orders.Done()
     if isinstance(order, orders.Begin):
-        lane.begin()
+        lane.begin(order.first)
         return orders.Done()
     return orders.Reported(record=lane.record())

@@ -62,6 +62,12 @@ class Sink:
             while self._emitting and self._emitter != get_ident():
                 self._ended.wait()
 
+    def skip(self, frame_id: int) -> None:
+        """Wait no more for a frame that was not admitted; no later one was yet."""
+        with self._lock:
+            self._order.skip(frame_id)
+            self._record.dropped += 1
+
     def acquire(self, deadline: float | None = None) -> Slot:  # noqa: ARG002 - it never waits
         """Take a free slot to write the next answer into."""
         return self._free.popleft()

@@ -12,6 +12,7 @@ import psutil
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Granularity
 from evener.errors import InputError
+from evener.network.batch import load_batched
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.model import Network, load_network
 from evener.network.split import segment_model
@@ -38,6 +39,7 @@ class Opened:
         machine: the processors that may be used.
         runtimes: the runtimes that may be used, by name.
         optimisation: graph optimisation level of every session.
+        single: the same network for one frame, where `network` answers several at once.
     """
 
     network: Network
@@ -45,6 +47,12 @@ class Opened:
     machine: Machine
     runtimes: Mapping[str, Runtime]
     optimisation: Optimisation = "all"
+    single: Network | None = None
+
+    @property
+    def of_frames(self) -> Network:
+        """The network that answers one frame at a time."""
+        return self.single or self.network
 
     @property
     def segments(self) -> Callable[[int, int], bytes]:
@@ -63,6 +71,7 @@ def open_network(
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     optimisation: Optimisation = "all",
+    batch: int = 1,
 ) -> Opened:
     """Load a network, cut it into blocks and find the processors it may run on.
 
@@ -76,12 +85,17 @@ def open_network(
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
         optimisation: graph optimisation level; "extended" for answers equal to the bit.
+        batch: how many frames it answers at once.
 
     Raises:
         InputError: the network, a shape, a processor or a runtime cannot be used.
     """
     chosen = usable(runtimes, optimisation)
-    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
+    single = None
+    if batch > 1:
+        single, network = load_batched(net, batch, shapes=shapes, fixed=fixed, states=states)
+    else:
+        network = load_network(net, shapes=shapes, fixed=fixed, states=states)
     _check_memory(network)
     hint_at_states(network)
     return Opened(
@@ -90,6 +104,7 @@ def open_network(
         machine=restrict(find.find_processors(runtimes=chosen), processors),
         runtimes=chosen,
         optimisation=optimisation,
+        single=single,
     )
 
 

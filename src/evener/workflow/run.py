@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +18,10 @@ from evener.network.blocks import Blocks
 from evener.network.frames import load_frames, random_frames, save_outputs
 from evener.network.split import whole_model
 from evener.run.equality import Answers, Unsplit, run_unsplit
+from evener.run.live import Policy
 from evener.run.pipeline import Pipeline
 from evener.runtime.session import Array, Optimisation
+from evener.workflow.manner import Manner
 from evener.workflow.opened import (
     Fixed,
     Opened,
@@ -44,7 +47,8 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         trace: rate, latency, equality and how busy each lane was.
         plan: the plan that ran.
         tolerance: largest `trace.max_error` that splitting may cause: 0 at the level "extended",
-            1e-6 of the largest output at "all", 1e-4 where several runtimes may differ.
+            1e-6 of the largest output at "all", 1e-4 where several runtimes may differ or frames
+            go through in batches.
         unsplit_rate_hz: frames per second of the unsplit network alone on one core, timed on the
             same frames just before the run; of simulated processors, predicted for the best one
             of them, and None where none can run it alone.
@@ -83,6 +87,10 @@ def run_network(
     states: States | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
+    transport: str = "threads",
+    policy: Policy = "block",
+    source_rate_hz: float | None = None,
+    batch: int = 1,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run a network over frames, split as planned, and compare every answer with the whole.
@@ -103,6 +111,11 @@ def run_network(
         states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
+        transport: where the lanes live: "threads" of this process or "processes" of their own.
+        policy: what to do with a frame for which there is no credit: "block" makes the source wait,
+            "drop_oldest", "drop_newest" and "latest_only" leave some out.
+        source_rate_hz: how many frames come a second; None for as many as are taken.
+        batch: how many frames go through the stages at once, where the network can.
         progress: told what is being done.
 
     Raises:
@@ -112,6 +125,8 @@ def run_network(
     """
     if out is not None:
         check_writable(out)
+    manner = Manner(transport=transport, policy=policy, source_rate_hz=source_rate_hz, batch=batch)
+    manner.check(out)
     if plan is not None and (stages is not None or profile is not None):
         raise InputError("a plan file already fixes its stages: give --plan, or --stages/--profile")
     given = load(plan, Plan).value if plan is not None else None
@@ -125,6 +140,7 @@ def run_network(
         processors=processors,
         runtimes=runtimes,
         optimisation=optimisation,
+        batch=batch,
     )
     pool, count = take_frames(opened, frames)
     chosen = (
@@ -140,6 +156,7 @@ def run_network(
             count=count,
             on_answer=keep,
             credits=credits,
+            manner=manner,
             progress=progress,
         )
 
@@ -172,7 +189,7 @@ def answers_for(opened: Opened, frames: int | Path, out: Path | None) -> Iterato
             ) from error
         raise
     if out is not None:
-        save_outputs(out, opened.network.outputs, kept)
+        save_outputs(out, opened.of_frames.outputs, kept)
 
 
 def run_opened(
@@ -185,6 +202,7 @@ def run_opened(
     credits: int | None = None,
     stand_ins: StandIns | None = None,
     compare: bool = True,
+    manner: Manner = Manner(),  # noqa: B008 - it is frozen
     progress: Progress | None = None,
 ) -> RunResult:
     """Run an opened network by a plan over the frames of a pool, again and again.
@@ -199,6 +217,7 @@ def run_opened(
         credits: frames in flight at once; None for the plan's own.
         stand_ins: what runs in the place of the plan's processors; None if they are here.
         compare: whether to hold every answer against the unsplit network's.
+        manner: how the frames go through.
         progress: told what is being done.
     """
     used = pool[: min(count, len(pool))]
@@ -211,7 +230,9 @@ def run_opened(
         runtimes=opened.runtimes if stand_ins is None else stand_ins.runtimes,
         states=opened.network.states,
         optimisation=opened.optimisation,
-        credits=min(flying, count),  # more slots than frames would only take memory
+        # More slots than frames would only take memory.
+        credits=min(flying, ceil(count / manner.batch)),
+        transport=manner.transport,
     ) as pipeline:
         # With a state a frame's answer depends on those before it, so that each counts by itself.
         told_apart = list(_cycle(used, count)) if opened.network.states else used
@@ -227,10 +248,11 @@ def run_opened(
             if progress is not None and frame_id % every == 0:
                 progress("running", frame_id + 1, count)
 
-        pipeline.run(_cycle(used, max(2 * pipeline.credits, 4)), _drop)  # warm up
+        warm_up = Manner(batch=manner.batch)
+        warm_up.run(pipeline, _cycle(used, max(2 * pipeline.credits, 4) * manner.batch), _drop)
         if stand_ins is not None:
             stand_ins.begin()
-        trace = pipeline.run(_cycle(used, count), emit)
+        trace = manner.run(pipeline, _cycle(used, count), emit)
     if answers is not None:
         trace = msgspec.structs.replace(trace, equal=answers.equal, max_error=answers.max_error)
     if stand_ins is not None:
@@ -238,7 +260,7 @@ def run_opened(
     return RunResult(
         trace=trace,
         plan=plan,
-        tolerance=_tolerance(opened, plan if stand_ins is None else None),
+        tolerance=_tolerance(opened, plan if stand_ins is None else None, manner),
         unsplit_rate_hz=None if unsplit is None else 1 / unsplit.median_s,
         not_finite=() if unsplit is None else unsplit.not_finite,
     )
@@ -253,10 +275,10 @@ def _unsplit(
     if progress is not None:
         progress("answering with the unsplit network", 0, len(frames))
     return run_unsplit(
-        whole_model(opened.network),
+        whole_model(opened.of_frames),
         frames,
-        inputs=opened.network.inputs,
-        outputs=outputs,
+        inputs=opened.of_frames.inputs,
+        outputs=opened.of_frames.outputs if opened.single is not None else outputs,
         runtime=opened.runtimes[reference_runtime(opened)],
         core=find_processors().cpu.cores[0],
         states=opened.network.states,
@@ -337,22 +359,25 @@ def take_frames(opened: Opened, frames: int | Path) -> tuple[Sequence[tuple[Arra
         InputError: no frame, or a file that does not fit the network.
     """
     if isinstance(frames, Path):
-        pool = load_frames(frames, opened.network.inputs)
+        pool = load_frames(frames, opened.of_frames.inputs)
         return pool, len(pool)
     if frames < 1:
         raise InputError(f"--frames {frames} must be at least 1")
-    return random_frames(opened.network.inputs, min(frames, POOL), seed=0), frames
+    return random_frames(opened.of_frames.inputs, min(frames, POOL), seed=0), frames
 
 
 def _cycle(pool: Sequence[tuple[Array, ...]], count: int) -> Iterator[tuple[Array, ...]]:
     return (pool[index % len(pool)] for index in range(count))
 
 
-def _tolerance(opened: Opened, plan: Plan | None) -> float:
-    """Return what splitting may cause; without a plan, where one runtime computes all."""
+def _tolerance(opened: Opened, plan: Plan | None, manner: Manner) -> float:
+    """Return what splitting may cause; without a plan, where one runtime computes all.
+
+    A batch is multiplied by other kernels than a frame, which add in another order.
+    """
     lanes = [lane for stage in plan.stages for lane in stage.lanes] if plan is not None else []
     runtimes = {part.runtime for lane in lanes for part in lane.parts}
-    if runtimes - {reference_runtime(opened)}:
+    if manner.batch > 1 or runtimes - {reference_runtime(opened)}:
         return 1e-4
     return 0.0 if opened.optimisation == "extended" else 1e-6
 

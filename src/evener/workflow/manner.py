@@ -1,0 +1,69 @@
+"""How frames go through a pipeline, whatever the network and the plan."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from evener.artifacts.trace import Trace
+from evener.errors import InputError
+from evener.run.batching import Batches
+from evener.run.entry import Frame
+from evener.run.live import Policy, paced
+from evener.run.pipeline import Pipeline
+from evener.run.sink import Emit
+
+
+class Manner(msgspec.Struct, frozen=True, kw_only=True):
+    """How frames come, and where the lanes live.
+
+    Attributes:
+        transport: "threads", "processes", or what `evener.run.transport` knows else.
+        policy: what to do with a frame for which there is no credit; see `Pipeline.run`.
+        source_rate_hz: how many frames come a second; None for as many as are taken.
+        batch: how many frames go through the stages at once.
+    """
+
+    transport: str = "threads"
+    policy: Policy = "block"
+    source_rate_hz: float | None = None
+    batch: int = 1
+
+    def check(self, out: Path | None) -> None:
+        """Refuse what cannot go together.
+
+        Args:
+            out: where the answers are to be written, if they are.
+
+        Raises:
+            InputError: answers would be missing from the file, or frames from a batch.
+        """
+        if self.policy == "block":
+            return
+        if out is not None:
+            raise InputError(
+                f"--out holds an answer to each frame, and --policy {self.policy} may leave some "
+                "out; leave out one of the two"
+            )
+        if self.batch > 1:
+            raise InputError(
+                f"--batch waits for {self.batch} frames, and --policy {self.policy} is for those "
+                "that do not wait; leave out one of the two"
+            )
+
+    def run(self, pipeline: Pipeline, frames: Iterable[Frame], emit: Emit) -> Trace:
+        """Let a pipeline answer frames in this manner.
+
+        Args:
+            pipeline: an open one of the network, or of the network of batches.
+            frames: the frames, one by one.
+            emit: called with each answer, one by one.
+        """
+        given: Iterator[Frame] = iter(frames)
+        if self.source_rate_hz is not None:
+            given = paced(given, self.source_rate_hz)
+        if self.batch == 1:
+            return pipeline.run(given, emit, policy=self.policy)
+        batches = Batches(given, self.batch)
+        trace = pipeline.run(iter(batches), batches.taken_apart(emit))
+        return batches.trace_of(trace, pipeline.credits)
