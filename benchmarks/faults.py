@@ -16,6 +16,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -33,12 +34,12 @@ from evener.network.split import whole_model
 from evener.run.entry import Frame
 from evener.run.equality import run_unsplit
 from evener.run.monitor import Limits
-from evener.run.pipeline import Pipeline
 from evener.run.supervise import SupervisedPipeline
 from evener.runtime.session import Array
 from evener.workflow.opened import Opened, open_network
+from evener.workflow.pipeline import make_pipeline
 from evener.workflow.plan import Wish, decide, settle_profile
-from evener.workflow.supervise import supervise
+from evener.workflow.supervise import supervised
 
 KINDS: Final = ("kill", "stop", "slow")
 LIMITS: Final = Limits(look_s=0.05, hang_floor_s=1.0, window=16, cooldown_s=1.0, parole_s=2.0)
@@ -160,16 +161,6 @@ def live(
     seen: list[int] = []
     shared = set(SHARED_MEMORY.iterdir())
 
-    def open_pipeline(chosen: Plan) -> Pipeline:
-        return Pipeline(
-            chosen,
-            opened.segments,
-            inputs=opened.network.inputs,
-            runtimes=opened.runtimes,
-            optimisation=opened.optimisation,
-            transport="processes",
-        )
-
     def emit(frame: int, answer: tuple[Array, ...]) -> None:
         seen.append(frame)
         wanted = expected[frame % len(pool)]
@@ -180,7 +171,8 @@ def live(
     def source() -> Iterator[Frame]:
         return (pool[number % len(pool)] for number in range(frames))
 
-    with supervise(opened, plan, profile, open_pipeline, limits=LIMITS) as pipeline:
+    pipelines = partial(make_pipeline, opened, transport="processes")
+    with supervised(opened, plan, profile, pipelines, limits=LIMITS) as pipeline:
         saboteur = Saboteur(pipeline, blows, rng)
         try:
             trace: Trace = pipeline.run(source(), emit)
