@@ -645,4 +645,4 @@ def test_a_process_that_is_killed_or_stopped_is_replaced_and_answers_stay_equal_
             whole.run(given_frame, [expected])
             np.testing.assert_array_equal(answer, expected)
     cause = "failed" if number is signal.SIGKILL else "hung"
-    assert [one.cause for one in trace.switches] == [cause]
+    assert [one.cause for one in trace.switches] == [cause], trace.switches

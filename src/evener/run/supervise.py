@@ -290,7 +290,8 @@ class SupervisedPipeline:
             raise run.buffer.failure
         if run.broken is not None:
             raise run.broken
-        failed = error if isinstance(error, StageFailedError) else error.__cause__
+        # What comes first counts: what the lanes of an abandoned pipeline say last is no cause.
+        failed = hung or (error if isinstance(error, StageFailedError) else error.__cause__)
         if not isinstance(failed, StageFailedError) or not failed.processor:
             raise error
         self._running = None
@@ -299,7 +300,7 @@ class SupervisedPipeline:
         self._plans.lose(failed)
         emitted = run.buffer.emitted
         return _Change(
-            cause="hung" if failed is hung else "failed",
+            cause="failed" if hung is None else "hung",
             reason=str(failed),
             at_s=at_s,
             before=running.plan,

@@ -21,7 +21,7 @@ from evener.network.split import whole_model
 from evener.run.equality import Answers, Unsplit, run_unsplit
 from evener.run.live import Policy
 from evener.runtime.session import Array, Optimisation
-from evener.workflow.given_plan import check_plan
+from evener.workflow.check_plan import check_plan
 from evener.workflow.manner import Manner
 from evener.workflow.opened import (
     Fixed,

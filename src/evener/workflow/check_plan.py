@@ -1,4 +1,4 @@
-"""Check that a plan from elsewhere is of an opened network, and that this machine can run it."""
+"""Check that a plan is of a network, and that this machine has what it asks for."""
 
 from evener.artifacts.plan import Plan
 from evener.errors import InputError
