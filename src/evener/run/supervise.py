@@ -264,10 +264,10 @@ class SupervisedPipeline:
         with self._lock:
             change, run.next, run.leg = run.next, None, None
             abandoned, run.hung = run.hung is not None, None  # at its last frame, just too early
-            if change is not None or abandoned:
-                self._running = None
-        if change is not None:
-            _let_go(running.pipeline)
+            if change is None and not abandoned:
+                return None
+            self._running = None
+        _let_go(running.pipeline)
         return change
 
     def _recover(
@@ -286,6 +286,7 @@ class SupervisedPipeline:
             _let_go(unused.to.pipeline)
         if hung is not None or run.broken is not None:
             self._running = None  # it was abandoned
+            _let_go(running.pipeline)
         if run.buffer.failure is not None:
             raise run.buffer.failure
         if run.broken is not None:
