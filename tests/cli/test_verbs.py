@@ -334,6 +334,16 @@ def test_where_one_block_holds_all_others_up_the_rule_node_is_named(
     ) in " ".join(evener("plan", "tiny")[1].split())
 
 
+def test_a_block_that_holds_others_up_is_looked_for_in_the_network_as_it_was_opened(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    evener("plan", "tiny", "--shape", "a=1", "--fix", "sr=16000", "--state", "new=old")
+
+    call = workflow_calls["find_dominant"]
+    assert (call["shapes"], call["fixed"]) == ({"a": (1,)}, {"sr": 16000})
+    assert call["states"] == {"new": "old"}
+
+
 def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
     code, out, err = evener(
         *("split", "tiny", "--cuts", "1", "-o", "parts", "--granularity", "strict"),
