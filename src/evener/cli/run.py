@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     "transport": "threads",
+    "ranks": None,
     "policy": "block",
     "source_rate_hz": None,
     "batch": 1,
@@ -30,6 +31,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
         "evener run recurrent.onnx --frames 500 --fix rate=16000 --state hn=h",
         "evener run resnet50 --frames 40 --board khadas-vim3",
         "evener run resnet50 --frames 60 --stages 2 --transport processes",
+        "evener run resnet50 --frames 60 --stages 2 --ranks 2",
         "evener run squeezenet --frames 300 --source-rate 200 --policy latest_only",
         "evener run squeezenet --frames 100 --batch 4",
     ),
@@ -72,6 +74,12 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     show_default=True,
     help="Where the stages live: threads of one process, or a process each, which none of the "
     "others can break.",
+)
+@click.option(
+    "--ranks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Spread the stages over so many ranks of MPI; under mpirun and srun they are found.",
 )
 @click.option(
     "--policy",
@@ -173,8 +181,8 @@ def _run(
     given = {name: choices.pop(name) for name in _OF_THIS_MACHINE}
     if given != _OF_THIS_MACHINE:
         raise click.UsageError(
-            "a board is simulated frame by frame in threads: leave out --transport, --policy, "
-            "--source-rate and --batch"
+            "a board is simulated frame by frame in threads: leave out --transport, --ranks, "
+            "--policy, --source-rate and --batch"
         )
     if profile is not None:
         raise click.UsageError("a board has times of its own: give --board or --profile")
