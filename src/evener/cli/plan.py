@@ -290,6 +290,7 @@ def _stage(stage: "Stage") -> dict[str, Any]:
         "cores": lane.cores,
         "runtime": _joined(part.runtime for part in lane.parts),
         "precision": _joined(part.precision for part in lane.parts),
+        "execution": _joined(part.execution for part in lane.parts),
         "replicas": len(stage.lanes),
     }
 

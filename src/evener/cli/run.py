@@ -218,9 +218,10 @@ def _judged(result: "RunResult") -> list[str]:
     if result.trace.batch > 1:
         lines.append(f"stages and plan count batches of {result.trace.batch} frames")
     if not result.holds:
+        equal = "; with --optimisation extended they are equal to the bit"
         lines.append(
-            f"they differ by more than the {result.tolerance:g} that splitting may cause; with "
-            "--optimisation extended they are equal to the bit"
+            f"they differ by more than the {result.tolerance:g} that splitting may cause"
+            + equal * bool(result.tolerance)
         )
     return lines
 

@@ -89,7 +89,7 @@ def _(profile: Profile) -> RenderableType:
                 *(show(time_s, "time") for time_s in times),
             )
         )
-    blocks = count(len(profile.blocks), "block")
+    blocks = count(len(profile.blocks), "step" if profile.granularity == "node" else "block")
     timed = sum(not one.interpolated for one in profile.segments)
     return Group(
         table(
@@ -324,7 +324,12 @@ def _candidates(title: str, scored: Sequence[Scored], marks: Mapping[str, str]) 
 
 def runtimes(lane: Lane) -> str:
     """Name the runtimes of a lane, each once, in the order of its parts."""
-    return "+".join(dict.fromkeys(part.runtime for part in lane.parts))
+    return "+".join(
+        dict.fromkeys(
+            part.runtime + ", branches at once" * (part.execution == "parallel")
+            for part in lane.parts
+        )
+    )
 
 
 def _median(one: SegmentTime | None) -> float | None:

@@ -6,6 +6,7 @@ import msgspec
 
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
+from evener.errors import InputError
 from evener.plan.slowed import plan_what_is_left
 from evener.run.monitor import Limits
 from evener.run.pipeline import Pipeline
@@ -29,7 +30,16 @@ def supervise(
         profile: the times that other plans are made from.
         open_pipeline: makes the pipeline of a plan, not yet open.
         limits: when a lane counts as hung, and when another plan is taken.
+
+    Raises:
+        InputError: the network keeps state from frame to frame, which another plan would not have.
     """
+    if opened.network.states:
+        raise InputError(
+            f"{opened.network.name} keeps the state '{opened.network.states[0].input.name}' from "
+            "frame to frame, and would lose it with a change of plan: run it without supervision, "
+            "and begin anew where a stage fails"
+        )
     names = {processor.name for processor in opened.machine.processors}
     usable = msgspec.structs.replace(
         profile,
