@@ -4,7 +4,8 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from evener.cli.main import VERBS, cli
 from evener.cli.tables import runtimes
 from evener.cli.verb import Verb
 from evener.network.explain import Explanation
+from evener.workflow import ranks
 from evener.workflow.dominant import Dominant
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -84,6 +86,7 @@ OPTIONS = {
         "--optimisation",
         "--credits",
         "--transport",
+        "--ranks",
         "--policy",
         "--source-rate",
         "--batch",
@@ -437,6 +440,43 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "states": {},
     }
     assert "run_network" not in workflow_calls
+
+
+def test_ranks_are_started_with_the_same_command_line(
+    evener: Evener, workflow_calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start(count: int, arguments: Sequence[str]) -> int:
+        started.append((count, tuple(arguments)))
+        return 1
+
+    monkeypatch.setattr(ranks, "start_ranks", start)
+    line = ("run", "tiny", "--frames", "4", "--ranks", "3", "--json")
+
+    assert evener(*line) == (1, "", "")
+    assert started == [(3, line)]
+    assert evener("run", "tiny", "--frames", "4", "--ranks", "1")[0] == 0
+    assert workflow_calls["run_network"]["transport"] == "threads"
+
+
+@pytest.mark.parametrize(("rank", "runs"), [(0, True), (1, False)])
+def test_among_ranks_the_first_runs_and_the_others_serve(
+    evener: Evener, workflow_calls: Calls, monkeypatch: pytest.MonkeyPatch, rank: int, runs: bool
+) -> None:
+    @contextmanager
+    def all_ranks(asked: int | None) -> Iterator[bool]:
+        assert asked is None
+        yield rank == 0
+
+    monkeypatch.setenv("PMI_SIZE", "2")
+    monkeypatch.setattr(ranks, "all_ranks", all_ranks)
+
+    code, out, _ = evener("run", "tiny", "--frames", "4")
+
+    assert (code, bool(out), "run_network" in workflow_calls) == (0, runs, runs)
+    if runs:
+        assert workflow_calls["run_network"]["transport"] == "ranks"
 
 
 @pytest.mark.usefixtures("workflow_calls")

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from evener.cli import options, output, targets
-from evener.cli.verb import Verb
+from evener.cli.verb import Invocation, Verb
 from evener.units import count, show
 
 if TYPE_CHECKING:
@@ -148,6 +148,31 @@ def command(
     """
     inputs = (choices[name] for name in ("plan", "profile", "frames", "board"))
     targets.spare(choices["out"], net, *inputs)
+    if choices["board"] is not None:
+        return _answer(net, shapes, as_json=as_json, **choices)
+    from evener.workflow import ranks
+
+    asked = choices.pop("ranks")
+    started = ranks.ranks_started()
+    if max(asked or 1, started) > 1 and choices["transport"] != "threads":
+        raise click.UsageError("ranks are processes already: leave out --transport or --ranks")
+    if started > 1:
+        with ranks.all_ranks(asked) as is_first:
+            choices["transport"] = "ranks"
+            return _answer(net, shapes, as_json=as_json, **choices) if is_first else 0
+    if asked is not None and asked > 1:
+        invocation = click.get_current_context().find_object(Invocation)
+        return ranks.start_ranks(asked, invocation.arguments if invocation is not None else ())
+    return _answer(net, shapes, as_json=as_json, **choices)
+
+
+def _answer(
+    net: str,
+    shapes: options.Shapes,
+    *,
+    as_json: bool,
+    **choices: Any,  # noqa: ANN401 - as for the command
+) -> int:
     with output.progress() as report:
         result = _run(net, shapes=dict(shapes), progress=report, **choices)
     if choices["out"] is not None:
