@@ -335,6 +335,8 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             kept=("train",),
             holds=VERDICTS.holds,
             card=CARD,
+            plan=PLAN,
+            board=None,
         ),
     }
 

@@ -70,6 +70,7 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "report": (),
         "ran": (),
         "kept": (),
+        "board": (),
     },
 }
 ARGUMENTS = {

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -336,6 +337,16 @@ def test_where_one_block_holds_all_others_up_the_rule_node_is_named(
     ) in " ".join(evener("plan", "tiny")[1].split())
 
 
+def test_a_block_that_holds_others_up_is_looked_for_in_the_network_as_it_was_opened(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    evener("plan", "tiny", "--shape", "a=1", "--fix", "sr=16000", "--state", "new=old")
+
+    call = workflow_calls["find_dominant"]
+    assert (call["shapes"], call["fixed"]) == ({"a": (1,)}, {"sr": 16000})
+    assert call["states"] == {"new": "old"}
+
+
 def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
     code, out, err = evener(
         *("split", "tiny", "--cuts", "1", "-o", "parts", "--granularity", "strict"),
@@ -558,6 +569,23 @@ def test_build_ends_with_1_if_a_hard_requirement_is_missed(evener: Evener) -> No
     assert out.endswith(
         "next: evener run p/.evener/network.onnx --shape features=1,64 --frames 100\n"
     )
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_build_for_a_board_says_that_nothing_was_measured_there(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = workflow.build_project(Path("p"))
+    there = {"estimate": "cost model of khadas-vim3", "estimate_error": 0.15}
+    plan = msgspec.structs.replace(here.plan, **there)
+    found = SimpleNamespace(**vars(here) | {"board": "khadas-vim3", "plan": plan})
+    monkeypatch.setattr(workflow, "build_project", lambda *_, **__: found)
+
+    out = evener("build", "p")[1]
+
+    assert "simulated for khadas-vim3; nothing was measured there" in out
+    assert "estimated: cost model of khadas-vim3, cross-validated error 15% a block" in out
+    assert json.loads(evener("build", "p", "--json")[1])["board"] == "khadas-vim3"
 
 
 @pytest.mark.usefixtures("workflow_calls")

@@ -57,6 +57,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         ratios: one per network.
         ratio_best: geometric mean of the ratios' medians.
         rounds: how often each plan ran.
+        simulated: whether nothing ran and every figure comes from the simulator.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -66,3 +67,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ratios: tuple[Ratio, ...]
     ratio_best: float
     rounds: int
+    simulated: bool = False

@@ -151,7 +151,7 @@ def command(
     output.print_for_people(
         lay_out(plan),
         *_gain(plan, profile, choices["processors"]),
-        *([] if choices["board"] else _advice(net, plan, profile, shapes)),
+        *([] if choices["board"] else _advice(net, plan, profile, shapes, choices)),
     )
 
 
@@ -264,11 +264,14 @@ def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) 
     return [f"that is {gain} the best single processor ({show(single.rate_hz, 'rate')} predicted)"]
 
 
-def _advice(net: str, plan: "Plan", profile: "Profile", shapes: options.Shapes) -> list[str]:
+def _advice(
+    net: str, plan: "Plan", profile: "Profile", shapes: options.Shapes, choices: dict[str, Any]
+) -> list[str]:
     """Say where a block that no cut parts holds all others up, and that it can be opened."""
     from evener import workflow
 
-    slowest = workflow.find_dominant(net, plan, profile, shapes=dict(shapes))
+    opening = {name: choices[name] for name in ("fixed", "states")}
+    slowest = workflow.find_dominant(net, plan, profile, shapes=dict(shapes), **opening)
     if slowest is None:
         return []
     block, opened = f"block {slowest.block} ({slowest.name})", count(slowest.places, "place")
