@@ -31,9 +31,10 @@ from evener.workflow.opened import (
     find_processors,
     open_network,
 )
-from evener.workflow.plan import Wish, decide, plan_opened
+from evener.workflow.plan import plan_opened
 from evener.workflow.profile import load_profile
 from evener.workflow.stand_in import StandIns
+from evener.workflow.wish import Wish, decide
 
 OnAnswer = Callable[[int, tuple[Array, ...]], None]
 _TOLD: Final = 20  # how often a run tells its progress; telling takes a lane's time
