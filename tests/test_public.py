@@ -17,6 +17,7 @@ PUBLIC = [
     "find_processors",
     "load_network",
     "plan_by_hand",
+    "plan_front",
     "plan_network",
     "profile_network",
     "run_network",

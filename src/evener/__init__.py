@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evener.workflow import explain_network as explain_network
     from evener.workflow import find_processors as find_processors
     from evener.workflow import plan_by_hand as plan_by_hand
+    from evener.workflow import plan_front as plan_front
     from evener.workflow import plan_network as plan_network
     from evener.workflow import profile_network as profile_network
     from evener.workflow import run_network as run_network
@@ -30,6 +31,7 @@ _HOME: Final = {
     "find_processors": "evener.workflow",
     "load_network": "evener.network.model",
     "plan_by_hand": "evener.workflow",
+    "plan_front": "evener.workflow",
     "plan_network": "evener.workflow",
     "profile_network": "evener.workflow",
     "run_network": "evener.workflow",

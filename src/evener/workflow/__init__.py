@@ -15,6 +15,7 @@ from evener.workflow.explain import explain_network as explain_network
 from evener.workflow.opened import Opened as Opened
 from evener.workflow.opened import find_processors as find_processors
 from evener.workflow.opened import open_network as open_network
+from evener.workflow.pareto import plan_front as plan_front
 from evener.workflow.plan import count_plans as count_plans
 from evener.workflow.plan import plan_network as plan_network
 from evener.workflow.profile import profile_network as profile_network

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from evener.artifacts.plan import Plan
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
 from evener.run.batching import Batches
@@ -12,13 +13,14 @@ from evener.run.entry import Frame
 from evener.run.live import Policy, paced
 from evener.run.pipeline import Pipeline
 from evener.run.sink import Emit
+from evener.run.transport import Transport
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """How frames come, and where the lanes live.
 
     Attributes:
-        transport: "threads", "processes", or what `evener.run.transport` knows else.
+        transport: "threads", "processes" or "ranks", of which this process is the first.
         policy: what to do with a frame for which there is no credit; see `Pipeline.run`.
         source_rate_hz: how many frames come a second; None for as many as are taken.
         batch: how many frames go through the stages at once.
@@ -50,6 +52,14 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
                 f"--batch waits for {self.batch} frames, and --policy {self.policy} is for those "
                 "that do not wait; leave out one of the two"
             )
+
+    def place(self, plan: Plan) -> str | Transport:
+        """Return where the lanes of a plan live."""
+        if self.transport != "ranks":
+            return self.transport
+        from evener.run.ranks import Ranks  # imports MPI
+
+        return Ranks(plan)
 
     def run(self, pipeline: Pipeline, frames: Iterable[Frame], emit: Emit) -> Trace:
         """Let a pipeline answer frames in this manner.

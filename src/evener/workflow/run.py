@@ -31,9 +31,10 @@ from evener.workflow.opened import (
     find_processors,
     open_network,
 )
-from evener.workflow.plan import Wish, decide, plan_opened
+from evener.workflow.plan import plan_opened
 from evener.workflow.profile import load_profile
 from evener.workflow.stand_in import StandIns
+from evener.workflow.wish import Wish, decide
 
 OnAnswer = Callable[[int, tuple[Array, ...]], None]
 _TOLD: Final = 20  # how often a run tells its progress; telling takes a lane's time
@@ -111,7 +112,8 @@ def run_network(
         states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
-        transport: where the lanes live: "threads" of this process or "processes" of their own.
+        transport: where the lanes live: "threads" of this process, "processes" of their own, or
+            the "ranks" of MPI that this process is the first of.
         policy: what to do with a frame for which there is no credit: "block" makes the source wait,
             "drop_oldest", "drop_newest" and "latest_only" leave some out.
         source_rate_hz: how many frames come a second; None for as many as are taken.
@@ -232,7 +234,7 @@ def run_opened(
         optimisation=opened.optimisation,
         # More slots than frames would only take memory.
         credits=min(flying, ceil(count / manner.batch)),
-        transport=manner.transport,
+        transport=manner.place(running),
     ) as pipeline:
         # With a state a frame's answer depends on those before it, so that each counts by itself.
         told_apart = list(_cycle(used, count)) if opened.network.states else used
