@@ -38,8 +38,9 @@ from evener.run.supervise import SupervisedPipeline
 from evener.runtime.session import Array
 from evener.workflow.opened import Opened, open_network
 from evener.workflow.pipeline import make_pipeline
-from evener.workflow.plan import Wish, decide, settle_profile
+from evener.workflow.plan import settle_profile
 from evener.workflow.supervise import supervised
+from evener.workflow.wish import Wish, decide
 
 KINDS: Final = ("kill", "stop", "slow")
 LIMITS: Final = Limits(look_s=0.05, hang_floor_s=1.0, window=16, cooldown_s=1.0, parole_s=2.0)

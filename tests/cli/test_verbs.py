@@ -4,7 +4,8 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,14 +15,16 @@ import msgspec
 import pytest
 
 from evener import workflow
-from evener.artifacts.files import Kept, load, save
+from evener.artifacts.files import Artifact, Kept, load, save
 from evener.artifacts.plan import Lane, Part, Plan
+from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Execution, Profile
 from evener.artifacts.trace import Switch, Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.tables import runtimes
 from evener.cli.verb import Verb
 from evener.network.explain import Explanation
+from evener.workflow import ranks
 from evener.workflow.dominant import Dominant
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -51,6 +54,9 @@ OPTIONS = {
         "--objective",
         "--space",
         "--max-latency",
+        "--min-rate",
+        "--max-energy",
+        "--memory",
         "--stages",
         "--cuts",
         "--on",
@@ -85,6 +91,7 @@ OPTIONS = {
         "--optimisation",
         "--credits",
         "--transport",
+        "--ranks",
         "--policy",
         "--source-rate",
         "--batch",
@@ -165,6 +172,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
     evener(
         *("plan", "tiny", "--granularity", "node", "--max-live", "3", "--method", "exhaustive"),
         *("--objective", "latency", "--space", "paper", "--max-latency", "40 ms"),
+        *("--min-rate", "5 /s", "--max-energy", "0.5 J", "--memory", "cpu0=2MB,gpu0=1GB"),
         *("--stages", "2", "--profile", "p.json", "--processors", "cpu0,gpu0"),
         *("--runtimes", "onnxruntime", "--board", "own.toml", "--transfers"),
         *("--shape", "a=1,3", "--shape", "b=7", "--json"),
@@ -181,6 +189,9 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
         "objective": "latency",
         "space": "paper",
         "max_latency_s": pytest.approx(0.04),
+        "min_rate_hz": 5.0,
+        "max_energy_j": 0.5,
+        "memory": {"cpu0": 2_000_000, "gpu0": 1_000_000_000},
         "stages": 2,
         "profile": Path("p.json"),
         "board": "own.toml",
@@ -206,6 +217,9 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
         "objective": "throughput",
         "space": "full",
         "max_latency_s": None,
+        "min_rate_hz": None,
+        "max_energy_j": None,
+        "memory": None,
         "stages": None,
         "profile": None,
         "board": None,
@@ -216,6 +230,59 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
         "fixed": {},
         "states": {},
     }
+
+
+def test_the_front_is_asked_for_with_every_choice_of_a_plan(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    evener("plan", "tiny", "--objective", "pareto", "--min-rate", "5 /s", "--memory", "cpu0=1kB")
+
+    call = workflow_calls["plan_front"]
+    assert "objective" not in call
+    assert (call["given"], call["min_rate_hz"], call["memory"]) == (("tiny",), 5.0, {"cpu0": 1000})
+    assert "plan_network" not in workflow_calls
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_the_front_is_a_table_of_rates_latencies_energies_and_stages(evener: Evener) -> None:
+    lines = evener("plan", "tiny", "--objective", "pareto")[1].splitlines()
+
+    assert "2 plans of tiny; no other beats one of them in rate, latency and energy" in lines[0]
+    assert [" ".join(line.split()) for line in lines if "cpu0" in line] == [
+        "150 /s 13.3 ms - 2 0 cpu0 x1 + cpu0 x1",
+        "100 /s 10 ms 250 mJ 1 0 cpu0 x1 at 1200 MHz",
+    ]
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_programs_get_the_quickest_plan_and_the_front_beside_it(
+    evener: Evener, tmp_path: Path
+) -> None:
+    target = tmp_path / "tiny.plans.json"
+
+    out = evener("plan", "tiny", "--objective", "pareto", "--json", "-o", target)[1]
+
+    found = json.loads(out)
+    assert found["rate_hz"] == 150.0
+    assert found["elapsed_s"] == 0.75
+    assert [plan["rate_hz"] for plan in found["front"]] == [150.0, 100.0]
+    assert [plan["energy_j"] for plan in found["front"]] == [None, 0.25]
+    assert set(found["front"][0]) == set(found) - {"front"}
+    assert json.loads(target.read_text())["kind"] == "plans"
+
+
+def test_a_clock_is_shown_where_a_plan_sets_one(
+    evener: Evener, tmp_path: Path, artifacts: tuple[Artifact, ...]
+) -> None:
+    (plans,) = (one for one in artifacts if isinstance(one, Plans))
+    quick, thrifty = plans.plans
+    save(tmp_path / "quick.json", quick)
+    save(tmp_path / "thrifty.json", thrifty)
+
+    assert "MHz" not in evener("show", tmp_path / "quick.json")[1]
+    shown = evener("show", tmp_path / "thrifty.json")[1]
+    assert "1200 MHz" in shown
+    assert "with 1 frame in flight, 250 mJ per frame" in " ".join(shown.split())
 
 
 def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
@@ -450,6 +517,43 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "states": {},
     }
     assert "run_network" not in workflow_calls
+
+
+def test_ranks_are_started_with_the_same_command_line(
+    evener: Evener, workflow_calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start(count: int, arguments: Sequence[str]) -> int:
+        started.append((count, tuple(arguments)))
+        return 1
+
+    monkeypatch.setattr(ranks, "start_ranks", start)
+    line = ("run", "tiny", "--frames", "4", "--ranks", "3", "--json")
+
+    assert evener(*line) == (1, "", "")
+    assert started == [(3, line)]
+    assert evener("run", "tiny", "--frames", "4", "--ranks", "1")[0] == 0
+    assert workflow_calls["run_network"]["transport"] == "threads"
+
+
+@pytest.mark.parametrize(("rank", "runs"), [(0, True), (1, False)])
+def test_among_ranks_the_first_runs_and_the_others_serve(
+    evener: Evener, workflow_calls: Calls, monkeypatch: pytest.MonkeyPatch, rank: int, runs: bool
+) -> None:
+    @contextmanager
+    def all_ranks(asked: int | None) -> Iterator[bool]:
+        assert asked is None
+        yield rank == 0
+
+    monkeypatch.setenv("PMI_SIZE", "2")
+    monkeypatch.setattr(ranks, "all_ranks", all_ranks)
+
+    code, out, _ = evener("run", "tiny", "--frames", "4")
+
+    assert (code, bool(out), "run_network" in workflow_calls) == (0, runs, runs)
+    if runs:
+        assert workflow_calls["run_network"]["transport"] == "ranks"
 
 
 @pytest.mark.usefixtures("workflow_calls")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
 from evener.plan import candidates, make_baseline, make_plan
-from evener.plan.decide import BASELINES
+from evener.plan.baselines import BASELINES
 
 ProfileOf = Callable[..., Profile]
 

@@ -22,9 +22,10 @@ from evener.runtime.session import Array, Session
 from evener.workflow.manner import Manner
 from evener.workflow.opened import Opened, open_network
 from evener.workflow.pipeline import make_pipeline
-from evener.workflow.plan import Wish, decide, plan_network, settle_profile
+from evener.workflow.plan import plan_network, settle_profile
 from evener.workflow.run import run_network, run_opened
 from evener.workflow.supervise import supervised
+from evener.workflow.wish import Wish, decide
 
 
 class Breaking:
@@ -151,6 +152,11 @@ def test_a_plan_file_is_followed_and_the_network_profiled_for_others(
 def test_frames_that_a_policy_leaves_out_cannot_be_supervised(net: str) -> None:
     with pytest.raises(InputError, match="--supervise answers every frame, and --policy drop_old"):
         run_network(net, frames=9, policy="drop_oldest", supervise=True)
+
+
+def test_ranks_of_mpi_cannot_be_supervised() -> None:
+    with pytest.raises(InputError, match="MPI ends all ranks with one that does; leave out --ran"):
+        Manner(transport="ranks", supervise=True).check(None)
 
 
 def test_a_network_with_state_cannot_be_supervised(write: Callable[[str, bytes], str]) -> None:

@@ -69,7 +69,7 @@ class PlanSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """What the plan is to be best at, and where it may run.
 
     Attributes:
-        objective: "throughput" or "latency".
+        objective: "throughput", "latency", "energy" or "pareto", whose plan is the quickest.
         processors: "all", or the names of some.
         board: plan for this board, by name or file, and simulate it; None for this machine.
     """

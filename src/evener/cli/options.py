@@ -60,10 +60,51 @@ def read_time(text: str) -> float:
         >>> read_time("40 ms")
         0.04
     """
-    seconds = units.parse(text, "time")
-    if seconds <= 0:
+    return _above_0(text, "time")
+
+
+def read_rate(text: str) -> float:
+    """Read a rate above 0 into frames per second.
+
+    Example:
+        >>> read_rate("600 /min")
+        10.0
+    """
+    return _above_0(text, "rate")
+
+
+def read_energy(text: str) -> float:
+    """Read an energy above 0 into joules.
+
+    Example:
+        >>> read_energy("250 mJ")
+        0.25
+    """
+    return _above_0(text, "energy")
+
+
+def _above_0(text: str, dimension: units.Dimension) -> float:
+    value = units.parse(text, dimension)
+    if value <= 0:
         raise InputError(f"'{text}' is not above 0")
-    return seconds
+    return value
+
+
+def read_memory(text: str) -> dict[str, int]:
+    """Read how many bytes each of some processors may hold.
+
+    Example:
+        >>> read_memory("cpu0=512MB, gpu0=1 GiB")
+        {'cpu0': 512000000, 'gpu0': 1073741824}
+    """
+    limits: dict[str, int] = {}
+    for limit in text.split(","):
+        name, equals, size = (part.strip() for part in limit.partition("="))
+        if not name or not equals or name in limits:
+            again = f"names {name} twice" if name in limits else "is no limit of memory"
+            raise InputError(f"'{limit.strip()}' {again}: write NAME=SIZE, such as cpu0=512MB")
+        limits[name] = int(_above_0(size, "size"))
+    return limits
 
 
 def read_shape(text: str) -> tuple[str, tuple[int, ...]]:

@@ -14,14 +14,16 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Plan, Stage
+from evener.artifacts.plan import Lane, Plan
+from evener.artifacts.plans import Plans
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.artifacts.split import Split
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Switch, Trace
-from evener.cli.plan_lines import bound, estimate, measured, simulated
+from evener.cli.plan_lines import bound, energy, estimate, measured, simulated
+from evener.cli.stage_words import blocks_of, span, stage_in_words
 from evener.units import count, show
 
 
@@ -111,7 +113,7 @@ def _(plan: Plan) -> RenderableType:
     rows = [
         (
             str(index) if first else "",
-            _what(stage) if first else "",
+            blocks_of(stage) if first else "",
             _processor(lane),
             _cores(lane.cores),
             runtimes(lane),
@@ -133,10 +135,32 @@ def _(plan: Plan) -> RenderableType:
             rows,
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{bound(plan)}, latency "
-        f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
+        f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight"
+        f"{energy(plan)}",
         *estimate(plan),
         simulated(plan.simulated),
         measured(plan.measured),
+    )
+
+
+@lay_out.register
+def _(plans: Plans) -> RenderableType:
+    rows = [
+        (
+            show(plan.rate_hz, "rate"),
+            show(plan.latency_s, "time"),
+            show(plan.energy_j, "energy"),
+            str(plan.credits),
+            " | ".join(map(stage_in_words, plan.stages)),
+        )
+        for plan in plans.plans
+    ]
+    known = any(plan.energy_j is not None for plan in plans.plans)
+    figures = "rate, latency and energy" if known else "rate and latency"
+    return table(
+        f"{count(len(rows), 'plan')} of {plans.network}; no other beats one of them in {figures}",
+        (">rate", ">latency", ">energy per frame", ">in flight", "blocks on processors"),
+        rows,
     )
 
 
@@ -145,7 +169,7 @@ def _(split: Split) -> RenderableType:
     rows = [
         (
             part.file,
-            _blocks(part.first_block, part.last_block),
+            span(part.first_block, part.last_block),
             _tensors(part.inputs),
             _tensors(part.outputs),
         )
@@ -339,16 +363,6 @@ def _median(one: SegmentTime | None) -> float | None:
 
 def _tensors(tensors: Iterable[Tensor]) -> str:
     return ", ".join(f"{tensor.name} ({show(tensor.size_bytes, 'size')})" for tensor in tensors)
-
-
-def _what(stage: Stage) -> str:
-    if not stage.nodes:
-        return _blocks(stage.first_block, stage.last_block)
-    return f"{count(len(stage.nodes), 'node')}: {stage.nodes[0]} to {stage.nodes[-1]}"
-
-
-def _blocks(first: int, last: int) -> str:
-    return f"{first}-{last}" if last > first else str(first)
 
 
 def _cores(cores: Sequence[int]) -> str:

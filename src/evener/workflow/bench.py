@@ -11,12 +11,14 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
 from evener.network.frames import random_frames
-from evener.plan.decide import BASELINES, make_baseline
+from evener.plan.baselines import BASELINES
+from evener.plan.decide import make_baseline
 from evener.run.compare import paired_ratio
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.live import measure_plans, summarise
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
-from evener.workflow.plan import Wish, plan_opened
+from evener.workflow.plan import plan_opened
+from evener.workflow.wish import Wish
 
 
 def bench_networks(

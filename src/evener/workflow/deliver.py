@@ -25,8 +25,8 @@ from evener.runtime.session import Array
 from evener.workflow.learn import Learning, package_versions
 from evener.workflow.opened import Progress
 from evener.workflow.place import Place, place_of
-from evener.workflow.plan import Wish
 from evener.workflow.steps import Steps, code_version
+from evener.workflow.wish import Wish
 
 REPORT_FILE: Final = "report.html"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from evener.artifacts.plan import Plan
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
 from evener.run.batching import Batches
@@ -13,13 +14,14 @@ from evener.run.live import Policy, paced
 from evener.run.pipeline import Pipeline
 from evener.run.sink import Emit
 from evener.run.supervise import SupervisedPipeline
+from evener.run.transport import Transport
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """How frames come, and where the lanes live.
 
     Attributes:
-        transport: "threads", "processes", or what `evener.run.transport` knows else.
+        transport: "threads", "processes" or "ranks", of which this process is the first.
         policy: what to do with a frame for which there is no credit; see `Pipeline.run`.
         source_rate_hz: how many frames come a second; None for as many as are taken.
         batch: how many frames go through the stages at once.
@@ -39,9 +41,14 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
             out: where the answers are to be written, if they are.
 
         Raises:
-            InputError: answers would be missing from the file, frames from a batch, or frames that
-                were left out from what is run again.
+            InputError: answers would be missing from the file, frames from a batch or from what is
+                run again, or a rank that is lost would end all.
         """
+        if self.supervise and self.transport == "ranks":
+            raise InputError(
+                "--supervise replaces stages that fail, and MPI ends all ranks with one that does; "
+                "leave out --ranks or --supervise"
+            )
         if self.policy == "block":
             return
         if self.supervise:
@@ -59,6 +66,14 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
                 f"--batch waits for {self.batch} frames, and --policy {self.policy} is for those "
                 "that do not wait; leave out one of the two"
             )
+
+    def place(self, plan: Plan) -> str | Transport:
+        """Return where the lanes of a plan live."""
+        if self.transport != "ranks":
+            return self.transport
+        from evener.run.ranks import Ranks  # imports MPI
+
+        return Ranks(plan)
 
     def run(
         self, pipeline: Pipeline | SupervisedPipeline, frames: Iterable[Frame], emit: Emit

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from evener.artifacts.plan import Plan
 from evener.run.pipeline import Pipeline
+from evener.run.transport import Transport
 from evener.runtime.session import Runtime
 from evener.workflow.opened import Opened
 
@@ -15,7 +16,7 @@ def make_pipeline(
     runtimes: Mapping[str, Runtime] | None = None,
     credits: int | None = None,
     most_credits: int | None = None,
-    transport: str = "threads",
+    transport: str | Transport = "threads",
 ) -> Pipeline:
     """Make the pipeline of a plan of an opened network, not yet open.
 

@@ -16,7 +16,8 @@ from evener.artifacts.profile import Profile
 from evener.artifacts.project import PlanSection
 from evener.artifacts.trace import StageTrace, Trace
 from evener.errors import InputError
-from evener.plan.decide import BASELINES, make_baseline
+from evener.plan.baselines import BASELINES
+from evener.plan.decide import make_baseline
 from evener.plan.foresee import with_simulated
 from evener.plan.simulate import simulate
 from evener.run.entry import Frame
@@ -31,10 +32,11 @@ from evener.workflow.opened import (
     open_network,
     restrict,
 )
-from evener.workflow.plan import Wish, decide, plan_live, settle_profile
+from evener.workflow.plan import check_energy, plan_live, settle_profile
 from evener.workflow.run import OnAnswer, reference_runtime, run_opened
 from evener.workflow.stand_in import stand_in
 from evener.workflow.steps import code_version
+from evener.workflow.wish import Wish, decide
 
 LEAST_FRAMES: Final = 2000  # of the run that is timed; fewer frames go round
 ROUNDS: Final = 9  # of the comparison with single, all cores and copies
@@ -93,13 +95,14 @@ def place_of(section: PlanSection, folder: Path, network: Path, shapes: Shapes) 
 
 
 def check_place(section: PlanSection, folder: Path) -> None:
-    """Check that the processors that a project names are those of its place.
+    """Check that a place has the processors that a project names, and can tell what it asks.
 
     Raises:
-        InputError: a processor or a board that there is not.
+        InputError: a processor or a board that there is not, or energy asked for on this machine.
     """
     if section.board is None:
         restrict(find_processors(), section.named)
+        check_energy(Wish(objective=section.objective))
         return
     board = load_board(_path_of(section.board, folder))
     known = [processor.name for processor in board.processors]

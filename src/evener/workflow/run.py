@@ -33,10 +33,11 @@ from evener.workflow.opened import (
     open_network,
 )
 from evener.workflow.pipeline import make_pipeline
-from evener.workflow.plan import Wish, decide, plan_opened
+from evener.workflow.plan import plan_opened
 from evener.workflow.profile import load_profile, profile_opened
 from evener.workflow.stand_in import StandIns
 from evener.workflow.supervise import check_can_be_supervised, supervised
+from evener.workflow.wish import Wish, decide
 
 OnAnswer = Callable[[int, tuple[Array, ...]], None]
 _TOLD: Final = 20  # how often a run tells its progress; telling takes a lane's time
@@ -115,7 +116,8 @@ def run_network(
         states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
-        transport: where the lanes live: "threads" of this process or "processes" of their own.
+        transport: where the lanes live: "threads" of this process, "processes" of their own, or
+            the "ranks" of MPI that this process is the first of.
         policy: what to do with a frame for which there is no credit: "block" makes the source wait,
             "drop_oldest", "drop_newest" and "latest_only" leave some out.
         source_rate_hz: how many frames come a second; None for as many as are taken.
@@ -246,7 +248,7 @@ def run_opened(
         runtimes=None if stand_ins is None else stand_ins.runtimes,
         credits=credits,
         most_credits=ceil(count / manner.batch),
-        transport=manner.transport,
+        transport=manner.place(running),
     )
     with (
         pipeline_of(running)
