@@ -295,8 +295,8 @@ def compare_fronts(instances: int) -> dict[str, int]:
         )
     print(
         f"fronts of rate, latency and energy by both methods: {instances} problems of 2 to 4 "
-        f"blocks on 2 or 3 processors of 1 to 4 clocks, half with transfers, {points} plans: {different} "
-        "differ"
+        f"blocks on 2 or 3 processors of 1 to 4 clocks, half with transfers, {points} plans: "
+        f"{different} differ"
     )
     return {"instances": instances, "plans": points, "different": different}
 
