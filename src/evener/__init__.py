@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from evener.workflow import explain_network as explain_network
     from evener.workflow import find_processors as find_processors
     from evener.workflow import plan_by_hand as plan_by_hand
+    from evener.workflow import plan_front as plan_front
     from evener.workflow import plan_network as plan_network
     from evener.workflow import profile_network as profile_network
     from evener.workflow import run_network as run_network
+    from evener.workflow import run_on_board as run_on_board
     from evener.workflow import split_network as split_network
 
 __version__ = "0.1.0"
@@ -29,9 +31,11 @@ _HOME: Final = {
     "find_processors": "evener.workflow",
     "load_network": "evener.network.model",
     "plan_by_hand": "evener.workflow",
+    "plan_front": "evener.workflow",
     "plan_network": "evener.workflow",
     "profile_network": "evener.workflow",
     "run_network": "evener.workflow",
+    "run_on_board": "evener.workflow",
     "split_network": "evener.workflow",
 }
 __all__ = [  # noqa: PLE0604 - sorted names, most of them found by __getattr__

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -24,9 +25,21 @@ def main() -> NoReturn:
     except KeyboardInterrupt:  # once more, while the first was being answered
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         code = STOPPED
+    told = os.environ.get("EVENER_EXIT_CODE_FILE")  # see evener.workflow.ranks
+    if told is not None:
+        code = _tell(code, Path(told))
     if code == STOPPED:
         os._exit(code)  # a library that was interrupted may have Python end by the signal instead
     sys.exit(code)
+
+
+def _tell(code: int, told: Path) -> int:
+    """Leave rank 0's exit code to whoever started the ranks, and let none of them seem to fail."""
+    from evener.workflow.ranks import own_rank
+
+    if own_rank() == 0:
+        told.write_text(str(code))
+    return 0
 
 
 def _stop_at_once(_signal: int, _frame: FrameType | None) -> None:

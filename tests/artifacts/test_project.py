@@ -42,6 +42,7 @@ def test_a_project_may_be_two_lines(tmp_path: Path) -> None:
         ({"data": {"source": "digits", "seed": -1}}, "data.seed = -1 must be at least 0"),
         (DIGITS | {"plan": {"processors": "cpu0"}}, 'neither "all" nor .* write \\["cpu0"\\]'),
         (DIGITS | {"plan": {"processors": []}}, 'processors = \\[\\] is neither "all" nor a list'),
+        (DIGITS | {"plan": {"board": ""}}, "plan.board is empty: write the name of a board"),
         (DIGITS | {"plan": {"objective": "speed"}}, "Invalid enum value 'speed'"),
         (DIGITS | {"requirements": {"accuracy": 0.97}}, "must be text with a relation"),
         (DIGITS | {"requirements": {"latency_p99": "<= 5 kg"}}, "has the unit 'kg'"),

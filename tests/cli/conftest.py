@@ -17,6 +17,7 @@ from evener.artifacts.files import Artifact, Kept, Made
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
 from evener.artifacts.plan import Lane, Measured, Part, Plan, Stage
+from evener.artifacts.plans import Plans
 from evener.artifacts.processors import Machine, Processor
 from evener.artifacts.profile import Block, HandOff, Profile, SegmentTime
 from evener.artifacts.requirements import Verdict, Verdicts
@@ -79,6 +80,19 @@ PLAN = Plan(
         rivals=1,
     ),
 )
+THRIFTY = msgspec.structs.replace(
+    PLAN,
+    stages=(
+        msgspec.structs.replace(
+            PLAN.stages[0], lanes=(msgspec.structs.replace(LANE, clock_hz=1.2e9),)
+        ),
+    ),
+    rate_hz=100.0,
+    latency_s=0.01,
+    credits=1,
+    energy_j=0.25,
+)
+PLANS = Plans(network="tiny", network_sha256="ab" * 32, plans=(PLAN, THRIFTY), elapsed_s=0.75)
 TRACE = Trace(
     frames=20,
     dropped=0,
@@ -282,6 +296,7 @@ def artifacts() -> tuple[Artifact, ...]:
         MACHINE,
         Page(path="report.html", sha256="ab" * 32),
         PLAN,
+        PLANS,
         PROFILE,
         SCORED,
         SPLIT,
@@ -316,6 +331,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
     answers: dict[str, object] = {
         "find_processors": MACHINE,
         "profile_network": KEPT,
+        "plan_front": PLANS,
         "plan_network": PLAN,
         "plan_by_hand": PLAN,
         "explain_network": EXPLANATION,
@@ -341,6 +357,8 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             kept=("train",),
             holds=VERDICTS.holds,
             card=CARD,
+            plan=PLAN,
+            board=None,
         ),
     }
 

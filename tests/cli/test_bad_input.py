@@ -273,6 +273,28 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
 
 
 @pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--min-rate", "99 /s"), "no plan reaches 99 /s: the quickest makes"),
+        (("--max-energy", "1 mJ"), "no plan keeps an energy of 1 mJ per frame: the least is"),
+        (
+            ("--min-rate", "6 /s", "--max-latency", "420 ms"),
+            "no plan keeps 6 /s and 420 ms of latency together, though each alone can be kept",
+        ),
+        (("--memory", "B=1MB,G=1MB,L=1MB"), "(1000000 bytes). Allow it more memory"),
+        (("--objective", "pareto", "--min-rate", "99 /s"), "no plan reaches 99 /s"),
+    ],
+)
+def test_limits_that_no_plan_of_a_board_keeps_end_with_1(
+    evener: Evener, options: tuple[str, ...], message: str
+) -> None:
+    code, out, err = evener("plan", "resnet50", "--board", "rk3399pro", *options)
+
+    assert (code, out) == (1, "")
+    assert message in err
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("alexnet", "--board", "vim4"), "no board 'vim4'; there are khadas-vim3, rk3399pro"),
@@ -291,6 +313,18 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
         (("alexnet", "--board", "rk3399pro", "--granularity", "strict"), "give --board, or "),
         (("alexnet", "--board", "rk3399pro", "--max-live", "2"), "give --board, or "),
         (("alexnet", "--board", "rk3399pro", "--processors", "X"), "it knows B, G, L"),
+        (("alexnet", "--board", "rk3399pro", "--memory", "X=1MB"), "given for 'X'; the profile of"),
+        (("alexnet", "--memory", "B"), "'B' is no limit of memory: write NAME=SIZE"),
+        (("alexnet", "--memory", "B=1MB,B=2MB"), "names B twice"),
+        (("alexnet", "--memory", "B=0MB"), "'0MB' is not above 0"),
+        (("alexnet", "--min-rate", "0 /s"), "'0 /s' is not above 0"),
+        (("alexnet", "--max-energy", "1 W"), "has the unit 'W', and is no energy"),
+        (("squeezenet", "--objective", "energy"), "nothing here measures energy"),
+        (("squeezenet", "--max-energy", "1 J"), "nothing here measures energy"),
+        (
+            ("squeezenet", "--objective", "pareto", "--max-energy", "1 J"),
+            "nothing here measures energy",
+        ),
     ],
 )
 def test_a_board_that_cannot_be_planned_for_is_refused(

@@ -23,6 +23,7 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
             "cores",
             "runtime",
             "precision",
+            "execution",
             "first_block",
             "last_block",
             "inputs",
@@ -69,6 +70,7 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "report": (),
         "ran": (),
         "kept": (),
+        "board": (),
     },
 }
 ARGUMENTS = {
@@ -118,6 +120,7 @@ def test_a_stage_of_a_plan_shows_its_first_lane_and_how_often_it_is_replicated(
 
     assert (stage["processor"], stage["cores"], stage["replicas"]) == ("cpu0", [0], 2)
     assert (stage["runtime"], stage["precision"]) == ("onnxruntime", "f32")
+    assert stage["execution"] == "sequential"
     assert [lane["cores"] for lane in stage["lanes"]] == [[0], [1]]
 
 

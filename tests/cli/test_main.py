@@ -172,6 +172,11 @@ def test_ctrl_c_while_a_library_is_loaded_is_no_fault_of_it(
             ("run", "x", "--frames", "1", "--transport", "pigeon"),
             "'pigeon' is not one of 'threads'",
         ),
+        (("run", "x", "--frames", "1", "--ranks", "0"), "0 is not in the range x>=1"),
+        (
+            ("run", "x", "--frames", "1", "--ranks", "2", "--transport", "processes"),
+            "ranks are processes already: leave out --transport or --ranks",
+        ),
         (("run", "x", "--frames", "1", "--policy", "drop"), "'drop' is not one of 'block'"),
         (("run", "x", "--frames", "1", "--source-rate", "0"), "0.0 is not in the range x>0"),
         (("run", "x", "--frames", "1", "--batch", "0"), "0 is not in the range x>=1"),

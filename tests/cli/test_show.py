@@ -113,3 +113,12 @@ def test_a_missing_file_is_named(evener: Evener, tmp_path: Path) -> None:
 def test_what_has_no_layout_is_a_fault_of_ours() -> None:
     with pytest.raises(TypeError, match="int has no layout; register one in evener.cli.tables"):
         lay_out(3)
+
+
+def test_by_the_rule_node_a_profile_holds_steps_from_place_to_place(
+    evener: Evener, tmp_path: Path, kept_profile: Kept[Profile]
+) -> None:
+    by_places = msgspec.structs.replace(kept_profile.value, granularity="node", max_live=2)
+    save(tmp_path / "p.json", by_places)
+
+    assert "tiny in 1 step on lab" in evener("show", tmp_path / "p.json")[1]

@@ -135,7 +135,7 @@ def layered(random: Random, layers: int) -> tuple[str, dict[str, str]]:
     return f"({inputs}) => ({outputs}) <{WEIGHTS}> {{ {' '.join(lines)} }}", states
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(layers=st.integers(1, 9), random=st.randoms(use_true_random=False))
 def test_whatever_reads_and_makes_states_a_split_answers_as_the_whole(
     layers: int, random: Random
@@ -160,7 +160,7 @@ def test_whatever_reads_and_makes_states_a_split_answers_as_the_whole(
     }
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(layers=st.integers(1, 9), random=st.randoms(use_true_random=False))
 def test_by_the_rule_node_too(layers: int, random: Random) -> None:
     text, states = layered(random, layers)
@@ -181,7 +181,7 @@ def test_by_the_rule_node_too(layers: int, random: Random) -> None:
             assert sum(block.states for block in blocks.blocks[first : end + 1]) == len(kept)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(layers=st.integers(1, 9), random=st.randoms(use_true_random=False))
 def test_nodes_still_stand_behind_what_they_read(layers: int, random: Random) -> None:
     text, states = layered(random, layers)

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from evener.artifacts.profile import HandOff, Profile
 from evener.errors import InfeasibleError
 from evener.plan import candidates, make_baseline, make_plan
+from evener.plan.baselines import BASELINES
 from evener.plan.bound import find_bound
-from evener.plan.decide import BASELINES
 from evener.plan.exhaustive import front
 from evener.plan.problem import Problem, make_problem
 

@@ -56,7 +56,7 @@ instances = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(instance=instances)
 def test_the_fronts_are_those_of_all_plans(
     profile_of: ProfileOf, instance: tuple[int, Sizes, list[int], Random]
@@ -70,7 +70,7 @@ def test_the_fronts_are_those_of_all_plans(
     assert energies[0] == pytest.approx(energies[1])
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(instance=instances)
 def test_no_stage_with_a_state_has_two_lanes_and_no_plan_exceeds_the_bound(
     profile_of: ProfileOf, instance: tuple[int, Sizes, list[int], Random]

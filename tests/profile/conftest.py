@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from evener.artifacts.processors import Machine, Processor
+from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
 from evener.network.blocks import Blocks, cut_into_blocks
@@ -90,8 +91,10 @@ class FakeRuntime:
         cores: tuple[int, ...],
         precision: str = "f32",
         optimisation: Optimisation = "all",
+        execution: Execution = "sequential",
     ) -> Session:
         assert (cores, precision, optimisation) == ((CORE,), "f32", "all")
+        assert execution == "sequential"
         proto = onnx.load_from_string(model)
         layers = sum(node.op_type == "MatMul" for node in proto.graph.node)
         if self._refuses(layers):

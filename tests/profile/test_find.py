@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from evener.artifacts.processors import Processor
+from evener.artifacts.profile import Execution
 from evener.errors import InputError
 from evener.profile.find import core_sets, find_processors, with_little
 from evener.runtime.session import Optimisation, Session
@@ -29,6 +30,7 @@ class CpuRuntime:
         cores: tuple[int, ...],
         precision: str = "f32",
         optimisation: Optimisation = "all",
+        execution: Execution = "sequential",
     ) -> Session:
         raise NotImplementedError
 

@@ -124,6 +124,27 @@ def test_sentences_carry_the_figures(content: ReportContent, tmp_path: Path) -> 
     assert "1,000 frames in 22.1 ms: 45200 /s" in text
 
 
+def test_what_was_simulated_is_not_called_measured(content: ReportContent, tmp_path: Path) -> None:
+    estimate = {"estimate": "cost model of a board", "estimate_error": 0.15}
+    simulated = msgspec.structs.replace(
+        content,
+        plan=msgspec.structs.replace(content.plan, **estimate),
+        trace=msgspec.structs.replace(content.trace, simulated=True),
+        comparison=msgspec.structs.replace(content.comparison, simulated=True),
+    )
+
+    text = " ".join(outline(simulated, tmp_path).text)
+
+    host = content.profile.machine.host
+    assert f"Rates and latencies are simulated for {host}; nothing was measured there." in text
+    assert "estimated: cost model of a board, whose cross-validated error is 15% a block." in text
+    assert f"Simulated for {host}" in text
+    assert "Simulated rows went through the plan as 1,000 frames" in text
+    assert "easured on" not in text
+    assert "middle half" not in text
+    assert "evener bench" not in text
+
+
 def test_the_commands_are_command_lines(content: ReportContent, tmp_path: Path) -> None:
     lines = [one for one in outline(content, tmp_path).text if one.startswith("evener ")]
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from evener.artifacts.plan import Lane, Part, Plan, Stage
+from evener.errors import StageFailedError
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import Network, load_network
@@ -92,3 +93,26 @@ def test_another_runtime_for_a_stage_stays_within_single_precision() -> None:
     pytest.importorskip("openvino")
 
     assert compared("squeezenet", "all", ("onnxruntime", "openvino")).max_error <= 1e-4
+
+
+def test_a_lane_executes_its_parts_as_planned() -> None:
+    pytest.importorskip("openvino")
+    network, blocks = cut("squeezenet")
+    part = Part(
+        first_block=0, last_block=len(blocks.blocks) - 1, runtime="openvino", execution="parallel"
+    )
+    lane = Lane(processor="cpu0", cores=(CORES[0],), parts=(part,), time_s=1.0)
+    stage = Stage(
+        first_block=0, last_block=part.last_block, inputs=("data_0",), outputs=(), lanes=(lane,)
+    )
+
+    with (
+        pytest.raises(StageFailedError, match="openvino computes branches one after the other"),
+        Pipeline(
+            plans.of_stages(stage),
+            lambda first, last: segment_model(network, blocks, first, last),
+            inputs=network.inputs,
+            runtimes=installed(),
+        ),
+    ):
+        pass

@@ -6,11 +6,14 @@ from onnx import helper
 
 from evener.artifacts.processors import Processor
 from evener.errors import RuntimeFailedError
+from evener.network.frames import random_frames
+from evener.network.model import load_network
+from evener.network.split import whole_model
 from evener.runtime import pinning
 from evener.runtime.onnxruntime import OnnxRuntime, _options
 from evener.runtime.session import Runtime
 from evener.testing import tiny
-from evener.testing.session_contract import CORE, SessionContract
+from evener.testing.session_contract import CORE, SessionContract, answer
 
 
 class TestOnnxRuntime(SessionContract):
@@ -110,3 +113,36 @@ def test_a_network_that_answers_with_no_tensor_is_refused() -> None:
         pytest.raises(RuntimeFailedError, match=r"'y' is a seq.*plain tensors"),
     ):
         OnnxRuntime().open(model, cores=(CORE,))
+
+
+def test_one_core_cannot_compute_branches_at_once() -> None:
+    with (
+        pinning.pinned((CORE,)),
+        pytest.raises(RuntimeFailedError, match=f"has only core {CORE}; give it three or more, or"),
+    ):
+        OnnxRuntime().open(tiny.forked(), cores=(CORE,), execution="parallel")
+
+
+@pytest.mark.skipif(len(pinning.PROCESS_CORES) < 2, reason="needs two cores")
+@pytest.mark.parametrize("name", ["googlenet", "squeezenet"])
+def test_branches_at_once_answer_to_the_bit_as_one_after_the_other(name: str) -> None:
+    network = load_network(name)
+    model = whole_model(network)
+    (frame,) = random_frames(network.inputs, 1, seed=0)
+    cores = tuple(sorted(pinning.PROCESS_CORES))
+
+    with pinning.pinned((CORE,)):
+        alone = OnnxRuntime().open(model, cores=(CORE,), optimisation="extended")
+        expected = answer(alone, frame)
+    with pinning.pinned(cores):
+        before = pinning.threads()
+        together = OnnxRuntime().open(
+            model, cores=cores, optimisation="extended", execution="parallel"
+        )
+        workers = pinning.threads() - before
+        allowed = [pinning.thread_cores(worker) for worker in workers]
+        found = answer(together, frame)
+        together.close()
+
+    np.testing.assert_array_equal(found[0], expected[0])
+    assert allowed == [set(cores[1:])] * (len(cores) - 1)

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from evener.artifacts.card import Card
+from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
-from evener.workflow import deliver, learn, race
+from evener.workflow import learn, place, race
 from evener.workflow.build import build_project
 from evener.workflow.steps import open_steps
 
@@ -55,8 +56,8 @@ def write_project(folder: Path) -> Path:
 def shorten(patch: pytest.MonkeyPatch) -> None:
     """Measure as little as possible."""
     patch.setattr(race, "_ROUND_S", (0.005, 0.005))
-    patch.setattr(deliver, "ROUNDS", 2)
-    patch.setattr(deliver, "LEAST_FRAMES", 50)
+    patch.setattr(place, "ROUNDS", 2)
+    patch.setattr(place, "LEAST_FRAMES", 50)
 
 
 @pytest.fixture
@@ -170,6 +171,79 @@ def test_a_processor_that_is_not_here_is_refused_before_the_search(project: Path
     assert not (project / ".evener").exists()
 
 
+def append(project: Path, text: str) -> None:
+    with (project / "evener.toml").open("a") as file:
+        file.write(f"\n{text}\n")
+
+
+def test_a_project_for_a_board_is_judged_on_simulated_processors(project: Path) -> None:
+    append(project, '[plan]\nboard = "khadas-vim3"\nprocessors = ["B", "L"]')
+    change(project, '"<= 1 s"', '"<= 1 ms"')
+
+    first = build_project(project)
+
+    state = project / ".evener"
+    trace = load(state / "trace.json", Trace).value
+    assert first.board == "khadas-vim3"
+    assert first.plan.estimate == "cost model of khadas-vim3"
+    assert {lane.processor for stage in first.plan.stages for lane in stage.lanes} <= {"B", "L"}
+    assert (trace.simulated, trace.frames) == (True, 50)
+    assert trace.rate_hz == pytest.approx(first.plan.rate_hz, rel=0.2)
+    assert trace.quality == load(state / "card.json", Card).value.test  # computed for real
+    assert (trace.equal, trace.max_error) == (True, 0.0)
+    assert load(state / "comparison.json", Comparison).value.simulated
+    # No plan keeps the limit there: it is missed, not refused.
+    latency = next(one for one in first.verdicts if one.name == "latency_p99")
+    assert (latency.value, latency.holds) == (trace.latency_p99_s, False)
+    page = first.report.read_text()
+    assert "Rates and latencies are simulated for khadas-vim3; nothing was measured there." in page
+    assert "Simulated for khadas-vim3" in page
+    assert "Measured on this machine" not in page
+
+    assert build_project(project).ran == ()
+    append(project, 'objective = "latency"')
+    assert "train" in build_project(project).kept
+
+
+def test_a_board_file_lies_beside_the_project_file(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(project, '[plan]\nboard = "toy.toml"')
+    monkeypatch.chdir(project)
+
+    with pytest.raises(InputError, match=r"cannot read .*toy\.toml"):
+        build_project(project)
+    (project / "toy.toml").write_text(
+        'name = "toy"\nsource = "made up"\n'
+        '[processors.B]\nkind = "cpu"\ncores = [0]\nruntime = "r"\nprecision = "f32"\n'
+        "[networks.other.B]\npart_ms = [1.0]\n"
+    )
+    monkeypatch.chdir(project.parent)
+
+    with pytest.raises(InputError, match="toy has no times of network and no cost model"):
+        build_project(project)
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ('board = "vim4"', "no board 'vim4'; there are khadas-vim3"),
+        (
+            'board = "khadas-vim3"\nprocessors = ["cpu0"]',
+            "the board khadas-vim3 has no processor 'cpu0'; it has B, G, L",
+        ),
+    ],
+)
+def test_a_board_or_processor_that_there_is_not_is_refused_before_the_search(
+    project: Path, section: str, message: str
+) -> None:
+    append(project, f"[plan]\n{section}")
+
+    with pytest.raises(InputError, match=message):
+        build_project(project)
+    assert not (project / ".evener").exists()
+
+
 def test_a_project_is_the_same_from_any_folder(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,9 +261,9 @@ def test_a_build_beside_another_is_refused(project: Path) -> None:
 _QUICK = """
 import sys
 from pathlib import Path
-from evener.workflow import build, deracer, live
+from evener.workflow import build, race, place
 race._ROUND_S = (0.005, 0.005)
-deliver.ROUNDS, deliver.LEAST_FRAMES = 2, 50
+place.ROUNDS, place.LEAST_FRAMES = 2, 50
 said = open(sys.argv[2], "w")
 def progress(message, done, total):
     print(message, file=said, flush=True)

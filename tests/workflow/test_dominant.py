@@ -1,7 +1,8 @@
 """A block that holds up all other stages although it can be opened."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -45,9 +46,11 @@ def net(write: Callable[[str, bytes], str]) -> str:
     return write("branches.onnx", content)
 
 
-def scripted(net: str, granularity: Granularity) -> Profile:
+def scripted(
+    net: str, granularity: Granularity, opening: Mapping[str, Any] | None = None
+) -> Profile:
     """Make a profile whose times follow from the multiply-accumulates alone."""
-    network = load_network(net)
+    network = load_network(net, **(opening or {}))
     blocks = cut_into_blocks(network, granularity)
     count = len(blocks.blocks)
     segments = []
@@ -146,3 +149,27 @@ def test_where_nothing_runs_the_whole_network_no_share_is_told(net: str) -> None
     profile = msgspec.structs.replace(profile, segments=parts)
 
     assert find_dominant(net, make_plan(profile, stages=3), profile) is None
+
+
+def test_a_network_is_opened_as_it_was_planned(write: Callable[[str, bytes], str]) -> None:
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], "first"),
+        helper.make_node("Mul", ["a", "gain"], ["b"], "scale"),
+        helper.make_node("MatMul", ["b", "w"], ["y"], "last"),
+    ]
+    content = tiny.network(
+        nodes,
+        inputs=[tiny.floats("x", "n", 4), tiny.floats("gain")],
+        outputs=[tiny.floats("y", "n", 4)],
+        weights={"w": np.eye(4, dtype=np.float32)},
+    )
+    net = write("gain.onnx", content)
+    opening: dict[str, Any] = {"shapes": {"x": (1, 4)}, "fixed": {"gain": 2.0}}
+    profile = scripted(net, "paper", opening)
+    plan = make_plan(profile, stages=2)
+    slow = msgspec.structs.replace(plan.stages[0].lanes[0], time_s=1.0)
+    stages = (msgspec.structs.replace(plan.stages[0], lanes=(slow,)), plan.stages[1])
+
+    assert len(profile.blocks) == 2  # with the gain as an input it would be one
+    slowed = msgspec.structs.replace(plan, stages=stages)
+    assert find_dominant(net, slowed, profile, **opening) is None

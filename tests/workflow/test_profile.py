@@ -14,8 +14,9 @@ from evener.testing import tiny
 from evener.workflow import profile as under_test
 from evener.workflow.cache import cache_folder
 from evener.workflow.opened import open_network
-from evener.workflow.plan import interpolated, plan_network
+from evener.workflow.plan import plan_network
 from evener.workflow.profile import load_profile, profile_network, refine_profile
+from evener.workflow.wish import interpolated
 
 
 @pytest.fixture

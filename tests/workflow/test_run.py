@@ -15,9 +15,10 @@ from evener.network.frames import random_frames
 from evener.network.model import load_network
 from evener.testing import tiny
 from evener.workflow.by_hand import plan_by_hand
+from evener.workflow.check_plan import check_plan
 from evener.workflow.opened import open_network
 from evener.workflow.plan import plan_network
-from evener.workflow.run import POOL, check_plan, run_network
+from evener.workflow.run import POOL, run_network
 
 
 @pytest.mark.usefixtures("two_cores")

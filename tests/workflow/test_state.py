@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,11 +11,13 @@ import pytest
 
 from evener.artifacts.files import load
 from evener.artifacts.split import Split
+from evener.errors import InputError
 from evener.network.model import load_network
 from evener.network.split import whole_model
 from evener.runtime import get_runtime, pinning
 from evener.workflow import opened as under_test
 from evener.workflow import run_network, split_network
+from evener.workflow.supervise import supervised
 
 CORE = min(pinning.PROCESS_CORES)
 # Three dense layers; the second adds what it answered to the frame before.
@@ -124,3 +127,11 @@ def test_a_plan_without_the_state_is_of_another_network(recurrent: Path) -> None
     kept = under_test.open_network(str(recurrent), fixed=FIXED, states=STATES)
 
     assert plain.network.sha256 != kept.network.sha256
+
+
+def test_no_change_of_plan_may_lose_the_state(recurrent: Path) -> None:
+    opened = under_test.open_network(str(recurrent), fixed=FIXED, states=STATES)
+    unused: Any = None
+
+    with pytest.raises(InputError, match="keeps h from frame to frame, which is lost"):
+        supervised(opened, unused, unused, unused)

@@ -103,6 +103,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         left_out: what could not take part.
         little: share of the little cores' time that could be used, where some were throttled.
         energy_meter: what metered the energy, where something does.
+        simulated: whether nothing ran and every figure comes from the simulator.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -118,6 +119,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     left_out: tuple[LeftOut, ...] = ()
     little: float | None = None
     energy_meter: str | None = None
+    simulated: bool = False
 
     @property
     def holds(self) -> bool:

@@ -6,7 +6,7 @@ import msgspec
 
 from evener.artifacts.profile import Execution, Granularity
 
-Objective = Literal["throughput", "latency", "energy"]
+Objective = Literal["throughput", "latency", "energy", "pareto"]
 Unit = tuple[str, int | None]
 """One core of a processor by its name and number; a device by its name and None."""
 PlanKind = Literal["plan", "single", "all_cores", "copies"]
@@ -152,7 +152,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         granularity: rule by which the blocks were cut.
         what: "plan" for the planner's choice, else the baseline that it is.
         method: how it was found, such as "dp".
-        objective: what it is best at.
+        objective: what it is best at; "pareto" for one of the plans that no other beats.
         stages: in order; together they run every block once.
         credits: frames that may be in flight at once.
         rate_hz: predicted frames per second.

@@ -69,12 +69,14 @@ class PlanSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """What the plan is to be best at, and where it may run.
 
     Attributes:
-        objective: "throughput" or "latency".
+        objective: "throughput", "latency", "energy" or "pareto", whose plan is the quickest.
         processors: "all", or the names of some.
+        board: plan for this board, by name or file, and simulate it; None for this machine.
     """
 
     objective: Objective = "throughput"
     processors: str | tuple[str, ...] = "all"
+    board: str | None = None
 
     @property
     def named(self) -> tuple[str, ...] | None:
@@ -232,6 +234,11 @@ def _check_values(project: Project) -> None:
                 key=f"{section}.seed",
             )
     _check_processors(project.plan.processors)
+    if project.plan.board == "":
+        raise InvalidProjectError(
+            'plan.board is empty: write the name of a board, such as "khadas-vim3", or of its file',
+            key="plan.board",
+        )
     _check_budget(project.search.budget)
 
 

@@ -1,15 +1,52 @@
 """`evener bench NET...`: hold the plan against what needs no planner, in one run."""
 
-from typing import TYPE_CHECKING
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
 
+from evener import units
 from evener.cli import options, output
 from evener.cli.verb import Verb
+from evener.errors import InputError
 
 if TYPE_CHECKING:
     from evener.runtime.session import Optimisation
+
+LEAST_SHARE: Final = 0.01
+
+
+def read_limit(text: str) -> tuple[float | None, float | None]:
+    """Read a longest latency: in seconds, or as a share of the copies' 99th percentile.
+
+    Example:
+        >>> read_limit("40 ms"), read_limit("0.65x")
+        ((0.04, None), (None, 0.65))
+    """
+    number = text.strip().removesuffix("x")
+    if number == text.strip():
+        return options.read_time(text), None
+    try:
+        share = float(number)
+    except ValueError:
+        share = nan
+    if not (isfinite(share) and share > 0):
+        raise InputError(f"'{text}' is no share: write such as 0.65x, with a number above 0")
+    return None, share
+
+
+def read_share(text: str) -> float:
+    """Read a share of a core's time.
+
+    Example:
+        >>> read_share("0.4")
+        0.4
+    """
+    share = units.parse(text, "number")
+    if not LEAST_SHARE <= share < 1:
+        raise InputError(f"'{text}' is not a share from {LEAST_SHARE} to below 1, such as 0.4")
+    return share
 
 
 @click.command(
@@ -40,14 +77,14 @@ if TYPE_CHECKING:
     "--max-latency",
     "limit",
     metavar="TIME|SHAREx",
-    callback=options.through(options.read_limit),
+    callback=options.through(read_limit),
     help='Keep the latency of the plan below this, such as "80 ms"; 0.65x is that share of what '
     "99 of 100 frames take with copies, which is measured first. Exit code 1 if it is missed.",
 )
 @click.option(
     "--little",
     metavar="SHARE",
-    callback=options.through(options.read_share),
+    callback=options.through(read_share),
     help="Throttle half of the fastest cores to this share of their time, for everything that is "
     "measured, as if the machine had little cores: 0.4 is 1 ms in 2.5 ms. Needs root.",
 )

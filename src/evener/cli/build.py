@@ -2,11 +2,15 @@
 
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evener.cli import options, output
 from evener.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from evener.workflow import BuildResult
 
 
 @click.command(
@@ -36,6 +40,7 @@ def command(*, project: Path, as_json: bool) -> int:
                 "report": str(result.report),
                 "ran": result.ran,
                 "kept": result.kept,
+                "board": result.board,
             }
         )
     else:
@@ -44,6 +49,7 @@ def command(*, project: Path, as_json: bool) -> int:
 
         output.print_for_people(
             lay_out(Verdicts(verdicts=result.verdicts)),
+            *_simulated(result),
             f"ran: {', '.join(result.ran) or '-'}; kept: {', '.join(result.kept) or '-'}",
             f"network: {result.network}",
             f"report: {result.report}",
@@ -51,3 +57,12 @@ def command(*, project: Path, as_json: bool) -> int:
             f"--shape features=1,{result.card.features} --frames 100",
         )
     return 0 if result.holds else 1
+
+
+def _simulated(result: "BuildResult") -> list[str]:
+    if result.board is None:
+        return []
+    from evener.cli.plan_lines import estimate
+
+    said = f"rates and latencies are simulated for {result.board}; nothing was measured there"
+    return [said, *estimate(result.plan)]

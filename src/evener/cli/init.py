@@ -44,7 +44,7 @@ target = {target}  # what to predict
 
 [plan]
 # objective = "throughput"  # or "latency"
-# processors = "all"        # or a list of names from: evener processors
+# processors = "all"        # or a list of names; those of a board with board = "khadas-vim3"
 """
 FOR_DIGITS: Final = """\
 accuracy = ">= 0.97"

@@ -65,7 +65,7 @@ def execute(arguments: Sequence[str]) -> int:
     Returns:
         The exit code; what went wrong is on stderr by then.
     """
-    invocation = Invocation()
+    invocation = Invocation(arguments=tuple(arguments))
     try:
         output.prepare()
         with output.writing():

@@ -13,7 +13,6 @@ from evener.errors import InputError
 EQUAL_RUNTIMES: Final = (
     "all that are installed; at --optimisation extended those that stay equal to the bit"
 )
-LEAST_SHARE: Final = 0.01
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
 Places = tuple[tuple[str, int | None], ...]
@@ -61,42 +60,51 @@ def read_time(text: str) -> float:
         >>> read_time("40 ms")
         0.04
     """
-    seconds = units.parse(text, "time")
-    if seconds <= 0:
+    return _above_0(text, "time")
+
+
+def read_rate(text: str) -> float:
+    """Read a rate above 0 into frames per second.
+
+    Example:
+        >>> read_rate("600 /min")
+        10.0
+    """
+    return _above_0(text, "rate")
+
+
+def read_energy(text: str) -> float:
+    """Read an energy above 0 into joules.
+
+    Example:
+        >>> read_energy("250 mJ")
+        0.25
+    """
+    return _above_0(text, "energy")
+
+
+def _above_0(text: str, dimension: units.Dimension) -> float:
+    value = units.parse(text, dimension)
+    if value <= 0:
         raise InputError(f"'{text}' is not above 0")
-    return seconds
+    return value
 
 
-def read_limit(text: str) -> tuple[float | None, float | None]:
-    """Read a longest latency: in seconds, or as a share of the copies' 99th percentile.
-
-    Example:
-        >>> read_limit("40 ms"), read_limit("0.65x")
-        ((0.04, None), (None, 0.65))
-    """
-    number = text.strip().removesuffix("x")
-    if number == text.strip():
-        return read_time(text), None
-    try:
-        share = float(number)
-    except ValueError:
-        share = nan
-    if not (isfinite(share) and share > 0):
-        raise InputError(f"'{text}' is no share: write such as 0.65x, with a number above 0")
-    return None, share
-
-
-def read_share(text: str) -> float:
-    """Read a share of a core's time.
+def read_memory(text: str) -> dict[str, int]:
+    """Read how many bytes each of some processors may hold.
 
     Example:
-        >>> read_share("0.4")
-        0.4
+        >>> read_memory("cpu0=512MB, gpu0=1 GiB")
+        {'cpu0': 512000000, 'gpu0': 1073741824}
     """
-    share = units.parse(text, "number")
-    if not LEAST_SHARE <= share < 1:
-        raise InputError(f"'{text}' is not a share from {LEAST_SHARE} to below 1, such as 0.4")
-    return share
+    limits: dict[str, int] = {}
+    for limit in text.split(","):
+        name, equals, size = (part.strip() for part in limit.partition("="))
+        if not name or not equals or name in limits:
+            again = f"names {name} twice" if name in limits else "is no limit of memory"
+            raise InputError(f"'{limit.strip()}' {again}: write NAME=SIZE, such as cpu0=512MB")
+        limits[name] = int(_above_0(size, "size"))
+    return limits
 
 
 def read_shape(text: str) -> tuple[str, tuple[int, ...]]:

@@ -1,6 +1,7 @@
 """`evener plan NET`: cut a network into stages and give each its cores."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +30,8 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profil
         "evener plan resnet50 --stages 2 -o resnet50.plan.json",
         'evener plan model.onnx --objective latency --max-latency "40 ms" --json',
         "evener plan alexnet --board khadas-vim3",
+        'evener plan resnet50 --board rk3399pro --objective energy --min-rate "3 /s"',
+        "evener plan resnet50 --board rk3399pro --objective pareto -o resnet50.plans.json",
         "evener plan resnet50 --explain",
         "evener plan recurrent.onnx --fix rate=16000 --state hn=h",
         "evener plan googlenet --granularity node --max-live 3",
@@ -49,10 +52,11 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profil
 )
 @click.option(
     "--objective",
-    type=click.Choice(["throughput", "latency"]),
+    type=click.Choice(["throughput", "latency", "energy", "pareto"]),
     default="throughput",
     show_default=True,
-    help="What the plan is to be best at.",
+    help="What the plan is to be best at; pareto lists every plan that no other beats in rate, "
+    "latency and energy.",
 )
 @click.option(
     "--space",
@@ -68,6 +72,27 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profil
     metavar="TIME",
     callback=options.through(options.read_time),
     help='Only plans at most this slow, such as "40 ms".',
+)
+@click.option(
+    "--min-rate",
+    "min_rate_hz",
+    metavar="RATE",
+    callback=options.through(options.read_rate),
+    help='Only plans at least this quick, such as "10 /s".',
+)
+@click.option(
+    "--max-energy",
+    "max_energy_j",
+    metavar="ENERGY",
+    callback=options.through(options.read_energy),
+    help='Only plans that take at most this per frame, such as "0.5 J".',
+)
+@click.option(
+    "--memory",
+    metavar="LIMITS",
+    callback=options.through(options.read_memory),
+    help="What the sessions on a processor may hold together, such as B=512MB,G=1GB.  "
+    "[default: what the profile or board says]",
 )
 @options.stages_option
 @options.cuts_option(required=False)
@@ -104,8 +129,8 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profil
     "-o",
     "target",
     metavar="FILE",
-    callback=options.through(targets.artifact("plan")),
-    help="Write the plan to this file.",
+    callback=options.through(targets.artifact("plan", "plans")),
+    help="Write the plan to this file; of --objective pareto all plans.",
 )
 @options.json_option
 def command(
@@ -134,6 +159,9 @@ def command(
     if cuts is not None and on is None:
         raise click.UsageError("--cuts needs --on, with a processor for each stage")
     targets.spare(target, net, choices["profile"], choices["board"])
+    if choices["objective"] == "pareto" and on is None:
+        _front(net, shapes, target, choices, as_json=as_json)
+        return
     plan = (
         _planned(net, shapes, choices, as_json=as_json)
         if on is None
@@ -146,13 +174,42 @@ def command(
         output.print_json(plan_for_programs(plan))
         return
     from evener.cli.tables import lay_out
+    from evener.plan.memory import limit_memory
 
-    profile = _profile(net, shapes=dict(shapes), **choices)
+    profile = limit_memory(_profile(net, shapes=dict(shapes), **choices), choices["memory"])
     output.print_for_people(
         lay_out(plan),
         *_gain(plan, profile, choices["processors"]),
-        *([] if choices["board"] else _advice(net, plan, profile, shapes)),
+        *([] if choices["board"] else _advice(net, plan, profile, shapes, choices)),
     )
+
+
+def _front(
+    net: str,
+    shapes: options.Shapes,
+    target: Path | None,
+    choices: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """List the plans that no other beats; for programs the quickest with all of them beside it."""
+    from evener import workflow
+    from evener.artifacts import files
+
+    asked = {name: choice for name, choice in choices.items() if name != "objective"}
+    with _counting_paper(net, shapes, choices, as_json=as_json), output.progress() as report:
+        found = workflow.plan_front(net, shapes=dict(shapes), progress=report, **asked)
+    if target is not None:
+        made_from = {"network": found.network_sha256}
+        files.save(target, found, made_from=made_from, took_s=found.elapsed_s)
+        output.note(f"wrote {target}")
+    if as_json:
+        front = [plan_for_programs(plan) for plan in found.plans]
+        output.print_json(front[0] | {"front": front, "elapsed_s": found.elapsed_s})
+        return
+    from evener.cli.tables import lay_out
+
+    output.print_for_people(lay_out(found))
 
 
 def _profile(net: str, *, board: str | None, profile: Path | None, **choices: Any) -> "Profile":  # noqa: ANN401 - as for the command
@@ -174,9 +231,19 @@ def _profile(net: str, *, board: str | None, profile: Path | None, **choices: An
 def _planned(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool) -> "Plan":
     from evener import workflow
 
+    with _counting_paper(net, shapes, choices, as_json=as_json), output.progress() as report:
+        return workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
+
+
+@contextmanager
+def _counting_paper(
+    net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool
+) -> Iterator[None]:
+    """Still count the plans of the paper's space for programs where there is none."""
+    from evener import workflow
+
     try:
-        with output.progress() as report:
-            return workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
+        yield
     except InfeasibleError:
         if as_json and choices["space"] == "paper":
             counted = workflow.count_plans(
@@ -264,11 +331,14 @@ def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) 
     return [f"that is {gain} the best single processor ({show(single.rate_hz, 'rate')} predicted)"]
 
 
-def _advice(net: str, plan: "Plan", profile: "Profile", shapes: options.Shapes) -> list[str]:
+def _advice(
+    net: str, plan: "Plan", profile: "Profile", shapes: options.Shapes, choices: dict[str, Any]
+) -> list[str]:
     """Say where a block that no cut parts holds all others up, and that it can be opened."""
     from evener import workflow
 
-    slowest = workflow.find_dominant(net, plan, profile, shapes=dict(shapes))
+    opening = {name: choices[name] for name in ("fixed", "states")}
+    slowest = workflow.find_dominant(net, plan, profile, shapes=dict(shapes), **opening)
     if slowest is None:
         return []
     block, opened = f"block {slowest.block} ({slowest.name})", count(slowest.places, "place")
@@ -290,6 +360,7 @@ def _stage(stage: "Stage") -> dict[str, Any]:
         "cores": lane.cores,
         "runtime": _joined(part.runtime for part in lane.parts),
         "precision": _joined(part.precision for part in lane.parts),
+        "execution": _joined(part.execution for part in lane.parts),
         "replicas": len(stage.lanes),
     }
 

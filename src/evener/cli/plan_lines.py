@@ -15,6 +15,11 @@ def bound(plan: Plan) -> str:
     return f" (any plan: at most {show(plan.bound_rate_hz, 'rate')}{times}; gap {plan.gap:.1%})"
 
 
+def energy(plan: Plan) -> str:
+    """Say what a frame takes, where that is known."""
+    return "" if plan.energy_j is None else f", {show(plan.energy_j, 'energy')} per frame"
+
+
 def estimate(one: Plan | Profile) -> Iterator[str]:
     """Say what times are that nobody measured of this network."""
     if one.estimate is not None and one.estimate_error is not None:

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from evener.cli import options, output, targets
-from evener.cli.verb import Verb
+from evener.cli.verb import Invocation, Verb
 from evener.units import count, show
 
 if TYPE_CHECKING:
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     "transport": "threads",
+    "ranks": None,
     "policy": "block",
     "source_rate_hz": None,
     "batch": 1,
+    "supervise": False,
 }
 
 
@@ -30,8 +32,10 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
         "evener run recurrent.onnx --frames 500 --fix rate=16000 --state hn=h",
         "evener run resnet50 --frames 40 --board khadas-vim3",
         "evener run resnet50 --frames 60 --stages 2 --transport processes",
+        "evener run resnet50 --frames 60 --stages 2 --ranks 2",
         "evener run squeezenet --frames 300 --source-rate 200 --policy latest_only",
         "evener run squeezenet --frames 100 --batch 4",
+        "evener run squeezenet --frames 10000 --supervise --transport processes",
     ),
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )
@@ -74,6 +78,12 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     "others can break.",
 )
 @click.option(
+    "--ranks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Spread the stages over so many ranks of MPI; under mpirun and srun they are found.",
+)
+@click.option(
     "--policy",
     type=click.Choice(["block", "drop_oldest", "drop_newest", "latest_only"]),
     default="block",
@@ -96,6 +106,11 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     default=1,
     show_default=True,
     help="How many frames go through the stages at once, where the network can.",
+)
+@click.option(
+    "--supervise",
+    is_flag=True,
+    help="Go on by another plan where a stage fails, hangs or stays slower than planned.",
 )
 @click.option(
     "--board",
@@ -140,6 +155,31 @@ def command(
     """
     inputs = (choices[name] for name in ("plan", "profile", "frames", "board"))
     targets.spare(choices["out"], net, *inputs)
+    if choices["board"] is not None:
+        return _answer(net, shapes, as_json=as_json, **choices)
+    from evener.workflow import ranks
+
+    asked = choices.pop("ranks")
+    started = ranks.ranks_started()
+    if max(asked or 1, started) > 1 and choices["transport"] != "threads":
+        raise click.UsageError("ranks are processes already: leave out --transport or --ranks")
+    if started > 1:
+        with ranks.all_ranks(asked) as is_first:
+            choices["transport"] = "ranks"
+            return _answer(net, shapes, as_json=as_json, **choices) if is_first else 0
+    if asked is not None and asked > 1:
+        invocation = click.get_current_context().find_object(Invocation)
+        return ranks.start_ranks(asked, invocation.arguments if invocation is not None else ())
+    return _answer(net, shapes, as_json=as_json, **choices)
+
+
+def _answer(
+    net: str,
+    shapes: options.Shapes,
+    *,
+    as_json: bool,
+    **choices: Any,  # noqa: ANN401 - as for the command
+) -> int:
     with output.progress() as report:
         result = _run(net, shapes=dict(shapes), progress=report, **choices)
     if choices["out"] is not None:
@@ -173,8 +213,8 @@ def _run(
     given = {name: choices.pop(name) for name in _OF_THIS_MACHINE}
     if given != _OF_THIS_MACHINE:
         raise click.UsageError(
-            "a board is simulated frame by frame in threads: leave out --transport, --policy, "
-            "--source-rate and --batch"
+            "a board is simulated frame by frame in threads: leave out --transport, --ranks, "
+            "--policy, --source-rate, --batch and --supervise"
         )
     if profile is not None:
         raise click.UsageError("a board has times of its own: give --board or --profile")
@@ -210,9 +250,10 @@ def _judged(result: "RunResult") -> list[str]:
     if result.trace.batch > 1:
         lines.append(f"stages and plan count batches of {result.trace.batch} frames")
     if not result.holds:
+        equal = "; with --optimisation extended they are equal to the bit"
         lines.append(
-            f"they differ by more than the {result.tolerance:g} that splitting may cause; with "
-            "--optimisation extended they are equal to the bit"
+            f"they differ by more than the {result.tolerance:g} that splitting may cause"
+            + equal * bool(result.tolerance)
         )
     return lines
 

@@ -14,14 +14,17 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
-from evener.artifacts.plan import Lane, Plan, Stage
+from evener.artifacts.plan import Lane, Plan
+from evener.artifacts.plans import Plans
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.artifacts.split import Split
 from evener.artifacts.tensor import Tensor
-from evener.artifacts.trace import Trace
-from evener.cli.plan_lines import bound, estimate, measured, simulated
+from evener.artifacts.trace import Switch, Trace
+from evener.cli.comparison_lines import comparison_lines, comparison_table
+from evener.cli.plan_lines import bound, energy, estimate, measured, simulated
+from evener.cli.stage_words import blocks_of, span, stage_in_words
 from evener.units import count, show
 
 
@@ -89,7 +92,7 @@ def _(profile: Profile) -> RenderableType:
                 *(show(time_s, "time") for time_s in times),
             )
         )
-    blocks = count(len(profile.blocks), "block")
+    blocks = count(len(profile.blocks), "step" if profile.granularity == "node" else "block")
     timed = sum(not one.interpolated for one in profile.segments)
     return Group(
         table(
@@ -111,7 +114,7 @@ def _(plan: Plan) -> RenderableType:
     rows = [
         (
             str(index) if first else "",
-            _what(stage) if first else "",
+            blocks_of(stage) if first else "",
             _processor(lane),
             _cores(lane.cores),
             runtimes(lane),
@@ -133,10 +136,32 @@ def _(plan: Plan) -> RenderableType:
             rows,
         ),
         f"predicted: {show(plan.rate_hz, 'rate')}{bound(plan)}, latency "
-        f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight",
+        f"{show(plan.latency_s, 'time')} with {count(plan.credits, 'frame')} in flight"
+        f"{energy(plan)}",
         *estimate(plan),
         simulated(plan.simulated),
         measured(plan.measured),
+    )
+
+
+@lay_out.register
+def _(plans: Plans) -> RenderableType:
+    rows = [
+        (
+            show(plan.rate_hz, "rate"),
+            show(plan.latency_s, "time"),
+            show(plan.energy_j, "energy"),
+            str(plan.credits),
+            " | ".join(map(stage_in_words, plan.stages)),
+        )
+        for plan in plans.plans
+    ]
+    known = any(plan.energy_j is not None for plan in plans.plans)
+    figures = "rate, latency and energy" if known else "rate and latency"
+    return table(
+        f"{count(len(rows), 'plan')} of {plans.network}; no other beats one of them in {figures}",
+        (">rate", ">latency", ">energy per frame", ">in flight", "blocks on processors"),
+        rows,
     )
 
 
@@ -145,7 +170,7 @@ def _(split: Split) -> RenderableType:
     rows = [
         (
             part.file,
-            _blocks(part.first_block, part.last_block),
+            span(part.first_block, part.last_block),
             _tensors(part.inputs),
             _tensors(part.outputs),
         )
@@ -184,57 +209,13 @@ def _(trace: Trace) -> RenderableType:
         f"{show(trace.latency_p99_s, 'time')} (p99), {trace.dropped} dropped",
         _equality(trace),
         *quality,
+        *map(_switch, trace.switches),
     )
 
 
 @lay_out.register
 def _(comparison: Comparison) -> RenderableType:
-    rows: list[tuple[str, ...]] = [
-        (
-            row.network,
-            row.kind,
-            row.name,
-            show(row.rate_hz, "rate"),
-            f"{show(row.rate_low_hz, 'rate')} - {show(row.rate_high_hz, 'rate')}",
-            show(row.latency_p50_s, "time"),
-            show(row.latency_p99_s, "time"),
-        )
-        for row in comparison.rows
-    ]
-    columns: tuple[str, ...] = ("network", "kind", "stages", ">rate", ">quartiles", ">p50", ">p99")
-    if comparison.energy_meter is not None:
-        columns = (*columns, ">energy")
-        rows = [
-            (*cells, show(row.energy_j, "energy"))
-            for cells, row in zip(rows, comparison.rows, strict=True)
-        ]
-    limits = [
-        f"{one.network}: of 100 frames 99 took at most {show(one.latency_p99_s, 'time')}, the limit"
-        f" of {show(one.max_latency_s, 'time')} {'is kept' if one.holds else 'is missed'}"
-        for one in comparison.limits
-    ]
-    left_out = [f"{one.network}: without {one.name}: {one.reason}" for one in comparison.left_out]
-    each = ", ".join(f"{over} {ratio:.3f}" for over, ratio in comparison.ratio_means.items())
-    ratios = [
-        (
-            f"{one.network}: the plan reaches {one.median:.3f} of the best other, {one.over} "
-            f"({one.low:.3f} - {one.high:.3f})"
-        )
-        for one in comparison.ratios
-    ]
-    return Group(
-        table(
-            f"frames by the wall clock, median of {count(comparison.rounds, 'round')} and their "
-            "quartiles",
-            columns,
-            rows,
-        ),
-        *ratios,
-        *limits,
-        *left_out,
-        f"over all networks (geometric mean): {comparison.ratio_best:.3f}"
-        + (f"; over {each}" if each else ""),
-    )
+    return Group(table(*comparison_table(comparison)), *comparison_lines(comparison))
 
 
 @lay_out.register
@@ -341,7 +322,12 @@ def _candidates(title: str, scored: Sequence[Scored], marks: Mapping[str, str]) 
 
 def runtimes(lane: Lane) -> str:
     """Name the runtimes of a lane, each once, in the order of its parts."""
-    return "+".join(dict.fromkeys(part.runtime for part in lane.parts))
+    return "+".join(
+        dict.fromkeys(
+            part.runtime + ", branches at once" * (part.execution == "parallel")
+            for part in lane.parts
+        )
+    )
 
 
 def _median(one: SegmentTime | None) -> float | None:
@@ -352,16 +338,6 @@ def _tensors(tensors: Iterable[Tensor]) -> str:
     return ", ".join(f"{tensor.name} ({show(tensor.size_bytes, 'size')})" for tensor in tensors)
 
 
-def _what(stage: Stage) -> str:
-    if not stage.nodes:
-        return _blocks(stage.first_block, stage.last_block)
-    return f"{count(len(stage.nodes), 'node')}: {stage.nodes[0]} to {stage.nodes[-1]}"
-
-
-def _blocks(first: int, last: int) -> str:
-    return f"{first}-{last}" if last > first else str(first)
-
-
 def _cores(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores)) or "-"
 
@@ -369,6 +345,16 @@ def _cores(cores: Sequence[int]) -> str:
 def _processor(lane: Lane) -> str:
     clock = "" if lane.clock_hz is None else f" at {lane.clock_hz / 1e6:.0f} MHz"
     return f"{lane.processor}{clock}"
+
+
+def _switch(switch: Switch) -> str:
+    when = f"after {show(switch.at_s, 'time')}, from frame {switch.frame} on"
+    again = count(switch.replayed, "frame")
+    pause = show(switch.pause_s, "time")
+    return (
+        f"{when}: {switch.before} gave way to {switch.after}, {switch.cause}: {switch.reason} "
+        f"({again} run again, {pause} without an answer)"
+    )
 
 
 def _equality(trace: Trace) -> str:

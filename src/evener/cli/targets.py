@@ -10,7 +10,7 @@ from evener.cli.options import read_path
 from evener.errors import InputError, InvalidFileError
 
 
-def artifact(kind: str) -> Callable[[str], Path]:
+def artifact(kind: str, *others: str) -> Callable[[str], Path]:
     """Make the reader of a file that an artifact will be written to.
 
     The reader raises InvalidFileError where the file cannot be written, or is there already,
@@ -18,11 +18,12 @@ def artifact(kind: str) -> Callable[[str], Path]:
 
     Args:
         kind: of the artifact.
+        others: further kinds that may be overwritten.
     """
 
     def read(text: str) -> Path:
         path = _writable(text)
-        if _holds_something(path) and not _is_artifact(path, kind):
+        if _holds_something(path) and not _is_artifact(path, (kind, *others)):
             raise InvalidFileError(
                 f"{path} is already there, holds no {kind} made by Evener, and is not overwritten; "
                 "choose another name, or remove it",
@@ -91,9 +92,9 @@ def _holds_something(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def _is_artifact(path: Path, kind: str) -> bool:
+def _is_artifact(path: Path, kinds: tuple[str, ...]) -> bool:
     try:
-        return peek(path).get("kind") == kind
+        return peek(path).get("kind") in kinds
     except InvalidFileError:
         return False
 

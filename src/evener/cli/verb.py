@@ -18,10 +18,12 @@ class Invocation:
     Attributes:
         verb: the verb that was called, "" before it is known.
         debug: whether errors show their traceback.
+        arguments: what followed `evener`.
     """
 
     verb: str = ""
     debug: bool = False
+    arguments: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ All of them are chains of one stage in the space "full", so the best chain is ne
 """
 
 from math import inf
-from typing import Literal
+from typing import Final, Literal
 
 from evener.errors import InfeasibleError
 from evener.plan.problem import Problem
@@ -12,6 +12,7 @@ from evener.plan.steps import Chain, Step, make_chain
 from evener.plan.teams import CoreSet, Team
 
 Baseline = Literal["single", "all_cores", "copies"]
+BASELINES: Final[tuple[Baseline, ...]] = ("single", "all_cores", "copies")
 
 
 def baseline(problem: Problem, what: Baseline) -> Chain:

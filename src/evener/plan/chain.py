@@ -6,17 +6,15 @@ whose slowest stage is quickest: `front`. The search is in `evener.plan.table`; 
 weighs energy too. Its plain twin is `evener.plan.exhaustive`.
 """
 
-from collections.abc import Iterator
-from itertools import product
 from math import inf
 
 import numpy as np
 
 from evener.plan.feasible import check_possible, no_chain
+from evener.plan.moves import best_moves
 from evener.plan.problem import PAPER_STAGES, Problem
 from evener.plan.steps import Chain, make_chain
-from evener.plan.table import Move, Table, solve
-from evener.plan.teams import Team
+from evener.plan.table import Table, solve
 
 
 def front(problem: Problem, *, stages: int | None = None) -> tuple[Chain, ...]:
@@ -64,44 +62,11 @@ def quickest_by_stages(problem: Problem) -> tuple[Chain, ...]:
     return tuple(make_chain(problem, steps) for steps in found if steps is not None)
 
 
-def leaves_room(problem: Problem, team: Team, receiver: int) -> bool:
-    """Return whether a next stage on all processors of the receiver still fits the machine."""
-    return all(team.usage[of] < problem.grains[of] for of in problem.receivers[receiver])
-
-
 def _table(problem: Problem, stages: int | None, most_credits: int | None) -> Table:
     return solve(
         problem,
-        tuple(_quickest_moves(problem, most_credits)),
+        best_moves(problem, problem.period_s, most_credits=most_credits),
         np.maximum,
         stages=stages,
         most_credits=most_credits,
     )
-
-
-def _quickest_moves(problem: Problem, most_credits: int | None) -> Iterator[Move]:
-    """Yield the quickest team of every usage, receiver and number of credits."""
-    shape = problem.blocks, problem.blocks
-    found: dict[tuple[tuple[int, ...], int, int], Move] = {}
-    for (number, team), receiver in product(
-        enumerate(problem.teams), range(len(problem.receivers))
-    ):
-        if not leaves_room(problem, team, receiver):
-            continue
-        team_period_s = problem.period_s(team, receiver)
-        held = np.ones(shape, np.int64)
-        if most_credits is not None:
-            held = problem.credits(team, receiver)
-        for credits_ in np.unique(held[np.isfinite(team_period_s)]).tolist():
-            if most_credits is not None and credits_ > most_credits:
-                continue
-            period_s = np.where(held == credits_, team_period_s, inf)
-            key = team.usage, credits_, receiver
-            if key not in found:
-                blank = np.full(shape, inf), np.zeros(shape, np.int64)
-                found[key] = Move(team.usage, credits_, problem.receiver(team), receiver, *blank)
-            move = found[key]
-            quicker = period_s < move.cost
-            move.cost[quicker] = period_s[quicker]
-            move.team[quicker] = number
-    yield from sorted(found.values(), key=lambda move: (move.credits, sum(move.usage)))

@@ -1,24 +1,21 @@
 """Make a plan from a profile: the verb of this folder.
 
-The search is in `chain.py`; this chooses from its front, gives out the cores and fills the record.
+The search is in `chain.py` and `pareto.py`, and `choose.py` picks from what they find; this states
+the problem and fills the record.
 """
 
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Mapping, Sequence
 
-from evener.artifacts.plan import Objective, Plan, PlanKind
+from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Profile
-from evener.errors import InfeasibleError, InputError
-from evener.plan import chain, exhaustive
+from evener.errors import InputError
 from evener.plan.baselines import Baseline, baseline
 from evener.plan.bound import find_bound
-from evener.plan.problem import PAPER_STAGES, Space, make_problem
+from evener.plan.choose import Method, choose, choose_front
+from evener.plan.limits import Limits, check_energies
+from evener.plan.memory import limit_memory
+from evener.plan.problem import PAPER_STAGES, Problem, Space, make_problem
 from evener.plan.record import make_record
-from evener.plan.steps import Chain, Step
-from evener.units import show
-
-Method = Literal["dp", "exhaustive"]
-BASELINES: Final[tuple[Baseline, ...]] = ("single", "all_cores", "copies")
 
 
 def make_plan(
@@ -27,40 +24,49 @@ def make_plan(
     objective: Objective = "throughput",
     method: Method = "dp",
     space: Space = "full",
+    min_rate_hz: float | None = None,
     max_latency_s: float | None = None,
+    max_energy_j: float | None = None,
     stages: int | None = None,
     processors: Sequence[str] | None = None,
+    memory: Mapping[str, int] | None = None,
 ) -> Plan:
     """Find the best plan of a space.
 
     Args:
         profile: measured times of the network on the machine.
-        objective: "throughput" for most frames per second, of equals the one with fewest frames
-            in flight; "latency" for the shortest time from credit to emission.
+        objective: "throughput" for most frames per second, of equals the one of least energy, then
+            with fewest frames in flight; "latency" for the shortest time from credit to emission;
+            "energy" for fewest joules per frame, those of the idle machine included; "pareto" for
+            the first of `make_front`, which is the quickest.
         method: "dp", or "exhaustive" to try every plan of a small space.
         space: "full", or "paper" for three stages on three different whole processors.
+        min_rate_hz: only plans of at least so many frames per second; no limit if None.
         max_latency_s: only plans with a latency of at most this; no limit if None.
+        max_energy_j: only plans of at most so many joules per frame; no limit if None.
         stages: only plans of so many stages; any number if None.
         processors: names of those that may be used; all if None.
+        memory: bytes that the sessions on a processor may hold together, by its name; in place of
+            what the profile says.
 
     Returns:
         The plan; `elapsed_s` is left to the caller.
 
     Raises:
         InfeasibleError: no plan of the space keeps the limits, or none exists.
-        InputError: an unknown processor, or another number of stages than the space has.
+        InputError: an unknown processor, another number of stages than the space has, or energy
+            asked for that the profile does not know.
     """
-    problem = make_problem(profile, space=space, processors=processors)
-    if problem.paper and stages not in (None, PAPER_STAGES):
-        raise InputError(
-            f"plans of the space 'paper' have {PAPER_STAGES} stages, not {stages}: leave it out"
-        )
-    solver = chain if method == "dp" else exhaustive
-    chains = _within(solver.front(problem, stages=stages), max_latency_s)
-    best = (
-        min(chains, key=lambda found: (found.latency_s, found.period_s))
-        if objective == "latency"
-        else chains[-1]
+    profile = limit_memory(profile, memory)
+    problem = _problem(profile, space, stages, processors)
+    if objective == "energy" or max_energy_j is not None:
+        check_energies(problem, profile.machine.host)
+    best = choose(
+        problem,
+        objective=objective,
+        method=method,
+        limits=Limits(min_rate_hz, max_latency_s, max_energy_j),
+        stages=stages,
     )
     return make_record(
         profile,
@@ -70,6 +76,59 @@ def make_plan(
         method=method,
         objective=objective,
         bound=find_bound(problem),
+    )
+
+
+def make_front(
+    profile: Profile,
+    *,
+    method: Method = "dp",
+    space: Space = "full",
+    min_rate_hz: float | None = None,
+    max_latency_s: float | None = None,
+    max_energy_j: float | None = None,
+    stages: int | None = None,
+    processors: Sequence[str] | None = None,
+    memory: Mapping[str, int] | None = None,
+) -> tuple[Plan, ...]:
+    """Find every plan that no other beats in rate, latency and energy.
+
+    Where the profile knows no energies, these are the plans that none beats in rate and latency.
+
+    Args:
+        profile: measured times of the network on the machine.
+        method: as for `make_plan`.
+        space: as for `make_plan`.
+        min_rate_hz: as for `make_plan`.
+        max_latency_s: as for `make_plan`.
+        max_energy_j: as for `make_plan`.
+        stages: as for `make_plan`.
+        processors: as for `make_plan`.
+        memory: as for `make_plan`.
+
+    Returns:
+        The plans, quickest first.
+
+    Raises:
+        InfeasibleError: no plan of the space keeps the limits, or none exists.
+        InputError: as for `make_plan`.
+    """
+    profile = limit_memory(profile, memory)
+    problem = _problem(profile, space, stages, processors)
+    if max_energy_j is not None:
+        check_energies(problem, profile.machine.host)
+    chains = choose_front(
+        problem,
+        method=method,
+        limits=Limits(min_rate_hz, max_latency_s, max_energy_j),
+        stages=stages,
+    )
+    bound = find_bound(problem)
+    return tuple(
+        make_record(
+            profile, problem, each, what="plan", method=method, objective="pareto", bound=bound
+        )
+        for each in chains
     )
 
 
@@ -98,79 +157,12 @@ def make_baseline(
     )
 
 
-def candidates(
-    profile: Profile,
-    *,
-    best: int,
-    max_latency_s: float | None = None,
-    processors: Sequence[str] | None = None,
-) -> tuple[Plan, ...]:
-    """Return plans worth measuring live, because a prediction is not a measurement.
-
-    They are the best plan for each number of credits, the quickest for each number of stages, and
-    the baselines, which no limit leaves out.
-
-    Args:
-        profile: measured times of the network on the machine.
-        best: at most so many plans beside the baselines; at least 1.
-        max_latency_s: only plans with a predicted latency of at most this.
-        processors: names of those that may be used; all if None.
-
-    Returns:
-        Different plans, highest predicted rate first.
-
-    Raises:
-        InfeasibleError: no plan exists or keeps the limit.
-        InputError: an unknown processor, or `best` below 1.
-    """
-    if best < 1:
-        raise InputError(f"{best} candidates asked for: at least 1 is needed")
-    problem = make_problem(profile, processors=processors)
-    front = _within(chain.front(problem), max_latency_s)
-    by_stages = (
-        found for found in chain.quickest_by_stages(problem) if _keeps(found, max_latency_s)
-    )
-    chains = sorted((*front, *by_stages), key=lambda found: (found.period_s, found.credits))
-    wanted: dict[tuple[Step, ...], tuple[Chain, PlanKind]] = {}
-    for what in BASELINES:
-        try:
-            whole = baseline(problem, what)
-        except InfeasibleError:
-            continue  # no core set runs the whole network: there is nothing to hold a plan against
-        wanted.setdefault(whole.steps, (whole, what))
-    most = len(wanted) + best
-    for found in chains:
-        if len(wanted) < most:
-            wanted.setdefault(found.steps, (found, "plan"))
-    bound = find_bound(problem)
-    plans = [
-        make_record(
-            profile,
-            problem,
-            found,
-            what=what,
-            method="dp" if what == "plan" else "baseline",
-            bound=bound,
+def _problem(
+    profile: Profile, space: Space, stages: int | None, processors: Sequence[str] | None
+) -> Problem:
+    problem = make_problem(profile, space=space, processors=processors)
+    if problem.paper and stages not in (None, PAPER_STAGES):
+        raise InputError(
+            f"plans of the space 'paper' have {PAPER_STAGES} stages, not {stages}: leave it out"
         )
-        for found, what in wanted.values()
-    ]
-    return tuple(sorted(plans, key=lambda plan: -plan.rate_hz))
-
-
-def _within(chains: Sequence[Chain], max_latency_s: float | None) -> tuple[Chain, ...]:
-    kept = tuple(found for found in chains if _keeps(found, max_latency_s))
-    if not kept and max_latency_s is not None:
-        shortest = min(chains, key=lambda found: found.latency_s)
-        stages = len(shortest.steps)
-        raise InfeasibleError(
-            f"no plan keeps a latency of {show(max_latency_s, 'time')}: the shortest is "
-            f"{show(shortest.latency_s, 'time')}, in {stages} stage{'s' * (stages > 1)}. Allow "
-            "more time or further processors",
-            needed=max_latency_s,
-            available=shortest.latency_s,
-        )
-    return kept
-
-
-def _keeps(found: Chain, max_latency_s: float | None) -> bool:
-    return max_latency_s is None or found.latency_s <= max_latency_s
+    return problem

@@ -4,7 +4,7 @@ Twin of `evener.plan.chain` and `evener.plan.pareto`. Of the teams that take the
 same blocks, one that another beats in every figure is left out: at many clocks most are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil, inf
@@ -37,13 +37,9 @@ class _Option:
     credits: int
     energy_j: float
 
-    def beats(self, other: "_Option", *, energies: bool) -> bool:
-        """Return whether it is as good in every figure, or in every one but energy."""
-        return (
-            self.period_s <= other.period_s
-            and self.credits <= other.credits
-            and (not energies or self.energy_j <= other.energy_j)
-        )
+
+_Figures = Callable[[_Option], tuple[float, ...]]  # all the better the less they are
+_Options = dict[tuple[int, int, int], dict[tuple[int, ...], list[_Option]]]
 
 
 def front(problem: Problem, *, stages: int | None = None) -> tuple[Chain, ...]:
@@ -62,8 +58,10 @@ def front(problem: Problem, *, stages: int | None = None) -> tuple[Chain, ...]:
         InfeasibleError: no chain runs all blocks.
         InputError: there are more than a million chains.
     """
+    found = _possible(problem, stages, figures=lambda each: (each.period_s, each.credits))
+    if not found:
+        raise no_chain(problem, stages)
     chains: list[Chain] = []
-    found = _possible(problem, stages, energies=False)
     for chain in sorted(found, key=lambda each: (each.credits, each.period_s)):
         if not chains or chain.period_s < chains[-1].period_s:
             chains.append(chain)
@@ -72,7 +70,12 @@ def front(problem: Problem, *, stages: int | None = None) -> tuple[Chain, ...]:
 
 def pareto_front(problem: Problem, *, stages: int | None = None) -> tuple[Chain, ...]:
     """Find every plan that no other beats in period, latency and energy, as `pareto.front`."""
-    return not_beaten(_possible(problem, stages))
+    found = _possible(
+        problem, stages, figures=lambda each: (each.period_s, each.credits, each.energy_j)
+    )
+    if not found:
+        raise no_chain(problem, stages)
+    return not_beaten(found)
 
 
 def thriftiest(
@@ -83,15 +86,21 @@ def thriftiest(
     max_credits: int | None = None,
 ) -> Chain | None:
     """Find the plan that adds least to the idle machine's energy, as `pareto.thriftiest`."""
-    within = (
-        (each.energy_j - problem.idle_w * each.period_s, each.credits, each)
-        for each in _possible(problem, stages)
-        if each.energy_j < inf
-        and each.period_s <= max_period_s
-        and (max_credits is None or each.credits <= max_credits)
+    found = _possible(
+        problem,
+        stages,
+        figures=lambda each: (each.credits, each.energy_j),
+        within=lambda each: each.period_s <= max_period_s and each.energy_j < inf,
     )
-    least = min(within, key=lambda entry: entry[:2], default=None)
-    return None if least is None else least[2]
+    least = min(
+        (
+            (each.energy_j - problem.idle_w * each.period_s, each.credits, number)
+            for number, each in enumerate(found)
+            if max_credits is None or each.credits <= max_credits
+        ),
+        default=None,
+    )
+    return None if least is None else found[least[-1]]
 
 
 def every_chain(problem: Problem, *, stages: int | None = None) -> Iterator[tuple[Step, ...]]:
@@ -122,30 +131,39 @@ def _continued(problem: Problem, start: int, grains: tuple[int, ...]) -> Iterato
                 yield Step(start, last, team, receiver), *rest
 
 
-def _possible(problem: Problem, stages: int | None, *, energies: bool = True) -> list[Chain]:
-    """Return every chain that can run, but for teams that others beat.
+def _possible(
+    problem: Problem,
+    stages: int | None,
+    *,
+    figures: _Figures,
+    within: Callable[[_Option], bool] = lambda option: option.period_s < inf,
+) -> list[Chain]:
+    """Return every chain of stages that others do not beat.
+
+    Args:
+        problem: what to plan.
+        stages: exactly so many stages; any number if None.
+        figures: what a stage is judged by.
+        within: which stages may be used.
 
     Raises:
-        InfeasibleError: there is none.
+        InfeasibleError: there is none, whatever the times.
         InputError: there are more than a million chains to try.
     """
     stages = PAPER_STAGES if problem.paper else stages
     check_possible(problem, stages)
     usages = {team.usage: team for team in problem.teams}
     _check_count(problem, list(usages.values()))
-    options = _options(problem, energies=energies)
+    options = _options(problem, figures, within)
     choices = {
         usage: max(len(each.get(usage, ())) for each in options.values()) for usage in usages
     }
     _check_count(problem, [usages[usage] for usage, most in choices.items() for _ in range(most)])
-    found = [
+    return [
         _chain(problem, steps)
         for steps in _led_up_to(problem, options, problem.blocks, 0, problem.grains)
         if stages is None or len(steps) == stages
     ]
-    if not found:
-        raise no_chain(problem, stages)
-    return found
 
 
 def _check_count(problem: Problem, teams: list[Team]) -> None:
@@ -158,10 +176,7 @@ def _check_count(problem: Problem, teams: list[Team]) -> None:
         )
 
 
-_Options = dict[tuple[int, int, int], dict[tuple[int, ...], list[_Option]]]
-
-
-def _options(problem: Problem, *, energies: bool) -> _Options:
+def _options(problem: Problem, figures: _Figures, within: Callable[[_Option], bool]) -> _Options:
     """List the stages worth trying, by first block, last block and receiver, and by usage."""
     found: _Options = {}
     for first, last, receiver in product(
@@ -171,12 +186,14 @@ def _options(problem: Problem, *, energies: bool) -> _Options:
         for team in problem.teams if first <= last else ():
             option = _option(problem, Step(first, last, team, receiver))
             others = by_usage.setdefault(team.usage, [])
-            if option.period_s < inf and not any(
-                other.beats(option, energies=energies) for other in others
-            ):
-                others[:] = [each for each in others if not option.beats(each, energies=energies)]
+            if within(option) and not any(_beats(figures, other, option) for other in others):
+                others[:] = [other for other in others if not _beats(figures, option, other)]
                 others.append(option)
     return found
+
+
+def _beats(figures: _Figures, one: _Option, other: _Option) -> bool:
+    return all(mine <= its for mine, its in zip(figures(one), figures(other), strict=True))
 
 
 def _led_up_to(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.artifacts.processors import Processor
-from evener.artifacts.profile import Block
+from evener.artifacts.profile import Block, Profile
 from evener.errors import InputError
 from evener.plan.teams import CoreSet
 from evener.units import show
@@ -59,34 +59,35 @@ class Shortage:
         return f"{blocks} {needed} on {self.processor}, which may hold {available}"
 
 
-def with_memory(
-    processors: Sequence[Processor], limits: Mapping[str, int] | None
-) -> tuple[Processor, ...]:
-    """Set the memory of some processors.
+def limit_memory(profile: Profile, limits: Mapping[str, int] | None) -> Profile:
+    """Set the memory of some processors of a profile.
 
     Args:
-        processors: those of a machine.
-        limits: bytes by name; a processor that is not named keeps what it has.
+        profile: measured times.
+        limits: bytes that the sessions on a processor may hold together, by its name; one that is
+            not named keeps what it has.
 
     Raises:
         InputError: an unknown name, or less than one byte.
     """
-    limits = limits or {}
-    known = {processor.name for processor in processors}
+    if not limits:
+        return profile
+    processors = profile.machine.processors
+    known = [processor.name for processor in processors]
     for name, limit_bytes in limits.items():
         if name not in known:
             raise InputError(
-                f"a memory limit is given for '{name}'; the profile knows "
-                f"{', '.join(processor.name for processor in processors)}"
+                f"a memory limit is given for '{name}'; the profile of {profile.machine.host} "
+                f"knows {', '.join(known)}"
             )
         if limit_bytes < 1:
             raise InputError(f"the memory of {name} is {limit_bytes} bytes: give 1 or more")
-    return tuple(
-        msgspec.structs.replace(
-            processor, memory_bytes=limits.get(processor.name, processor.memory_bytes)
-        )
-        for processor in processors
+    limited = tuple(
+        msgspec.structs.replace(one, memory_bytes=limits.get(one.name, one.memory_bytes))
+        for one in processors
     )
+    machine = msgspec.structs.replace(profile.machine, processors=limited)
+    return msgspec.structs.replace(profile, machine=machine)
 
 
 def segment_bytes(blocks: Sequence[Block]) -> NDArray[np.int64]:

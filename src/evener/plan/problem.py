@@ -5,7 +5,7 @@ stage hands its frames on to.
 Index legend: C core sets, B first block, E last block (included), P processors, R receivers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Final, Literal
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evener.artifacts.processors import Processor
 from evener.artifacts.profile import HandOff, Profile, SegmentTime
 from evener.errors import InfeasibleError, InputError
-from evener.plan.memory import Memory, keep_out, with_memory
+from evener.plan.memory import Memory, keep_out
 from evener.plan.puts import puts_s
 from evener.plan.teams import CoreSet, Team, list_core_sets, list_teams
 from evener.plan.times import Measurements
@@ -151,7 +151,6 @@ def make_problem(
     *,
     space: Space = "full",
     processors: Sequence[str] | None = None,
-    memory: Mapping[str, int] | None = None,
 ) -> Problem:
     """State the planning problem of a profile.
 
@@ -164,15 +163,12 @@ def make_problem(
         profile: measured times.
         space: "full", or "paper" for three stages on three whole processors.
         processors: names of those that may be used; all if None.
-        memory: bytes that the sessions on a processor may hold together, by its name; in place of
-            what the profile says.
 
     Raises:
         InputError: a name that the profile does not know, or a time that cannot be.
         InfeasibleError: fewer than three processors for the space "paper".
     """
-    known = with_memory(profile.machine.processors, memory)
-    chosen = _choose(profile.machine.host, known, processors)
+    chosen = _choose(profile, processors)
     if space == "paper" and len(chosen) < PAPER_STAGES:
         raise InfeasibleError(
             f"the space 'paper' needs {PAPER_STAGES} processors for its {PAPER_STAGES} stages, and "
@@ -229,15 +225,14 @@ def _formed(profile: Profile) -> frozenset[tuple[int, int]] | None:
     return frozenset((segment.first_block, segment.last_block) for segment in profile.segments)
 
 
-def _choose(
-    host: str, known: tuple[Processor, ...], names: Sequence[str] | None
-) -> tuple[Processor, ...]:
+def _choose(profile: Profile, names: Sequence[str] | None) -> tuple[Processor, ...]:
+    known = profile.machine.processors
     if names is None:
         return known
     unknown = sorted(set(names) - {processor.name for processor in known})
     if unknown or not names:
         raise InputError(
-            f"the profile of {host} knows no processor "
+            f"the profile of {profile.machine.host} knows no processor "
             f"{', '.join(map(repr, unknown)) or 'of an empty list'}; it knows {_names(known)}"
         )
     return tuple(processor for processor in known if processor.name in names)

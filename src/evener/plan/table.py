@@ -17,33 +17,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from evener.plan.problem import Floats, Integers, Problem
+from evener.plan.moves import Move
+from evener.plan.problem import Floats, Problem
 from evener.plan.steps import Step
 
 Combine = Callable[[Floats, Floats], Floats]
 _Index = tuple[Any, ...]  # what numpy takes to index several axes
 _MOST_AT_ONCE: Final = 2**20  # figures that one step may hold: a few are as quick, many need memory
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """Stages alike in all but their team: the best one for each pair of blocks.
-
-    Attributes:
-        usage: grains taken of each processor.
-        credits: frames held.
-        itself: which receiver it is, the same for all teams of this usage.
-        receiver: which receiver it hands on to.
-        cost: what is to be least, `[first block, last block]`; inf where no team can.
-        team: index of the team, `[first block, last block]`.
-    """
-
-    usage: tuple[int, ...]
-    credits: int
-    itself: int
-    receiver: int
-    cost: Floats
-    team: Integers
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ times those of them that a plan wants to use.
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import Final
 
@@ -16,10 +17,19 @@ from evener.errors import RuntimeFailedError
 from evener.network.blocks import Blocks
 from evener.network.model import Network
 from evener.network.split import segment_model
+from evener.network.width import has_branches
 from evener.profile.doubt import doubtful
 from evener.profile.hand_off import measure_hand_off
 from evener.profile.interpolate import fill_in
-from evener.profile.segments import Measured, Place, Progress, Wanted, find_places, time_segments
+from evener.profile.segments import (
+    Measured,
+    Place,
+    Progress,
+    Wanted,
+    branching_places,
+    find_places,
+    time_segments,
+)
 from evener.profile.timing import Clock, Formed, Segment, Timing
 from evener.runtime.session import Optimisation, Runtime
 
@@ -27,6 +37,8 @@ from evener.runtime.session import Optimisation, Runtime
 _PART_SHARE: Final = 0.6
 # How often a time that contradicts others is taken again.
 _SECOND_LOOKS: Final = 2
+# How much quicker the whole network must be with its branches at once, or they are left at that.
+_GAIN: Final = 1.03
 
 
 def profile_network(
@@ -46,7 +58,8 @@ def profile_network(
     The whole network is timed first. If timing every prefix and suffix would then exceed the
     budget, only those of every second, third, ... cut are timed. A time that contradicts others is
     taken again, and the shorter one counts: a disturbance only adds. A segment that a runtime
-    refuses has no time there, and `progress` is told why.
+    refuses has no time there, and `progress` is told why. Where the network has branches that may
+    be quicker at once, the whole of it is timed so too, and its parts if that gains.
 
     Args:
         network: what to time.
@@ -65,8 +78,9 @@ def profile_network(
         RuntimeFailedError: no runtime runs any part of the network.
     """
     count = len(blocks.blocks)
+    places = find_places(machine, runtimes)
     sweep = _Sweep(
-        find_places(machine, runtimes),
+        places,
         lambda wanted, tell: time_segments(
             wanted,
             model_of=lambda first, last: segment_model(network, blocks, first, last),
@@ -81,7 +95,10 @@ def profile_network(
     start_s = clock()
     sweep.everywhere([(0, count - 1)])
     stride = cut_stride(count - 1, whole_s=clock() - start_s, budget_s=budget_s)
-    sweep.everywhere(prefixes_and_suffixes(count, stride=stride))
+    parts = tuple(prefixes_and_suffixes(count, stride=stride))
+    sweep.everywhere(parts)
+    if has_branches(network):
+        sweep.where_quicker(branching_places(places), whole=(0, count - 1), parts=parts)
     for _ in range(_SECOND_LOOKS):
         if clock() - start_s < budget_s:
             sweep.doubts()
@@ -157,6 +174,23 @@ class _Sweep:
     def everywhere(self, segments: Iterable[Segment]) -> None:
         """Time segments at all places."""
         self._time([(segment, self._places) for segment in segments])
+
+    def where_quicker(
+        self, places: Sequence[Place], *, whole: Segment, parts: Sequence[Segment]
+    ) -> None:
+        """Time segments at places of another execution where the whole network gains by it."""
+        if not places:
+            return
+        self._times |= {place: {} for place in places}
+        self._time([(whole, places)])
+        for place in places:
+            found = self._times[place].get(whole)
+            twin = self._times[replace(place, execution="sequential")].get(whole)
+            if found is None or (twin is not None and twin.median_s < _GAIN * found.median_s):
+                del self._times[place]
+                self.refusals.pop(place, None)
+        left = [place for place in places if place in self._times]
+        self._time([(part, left) for part in parts] if left else [])
 
     def doubts(self) -> None:
         """Time again what contradicts other times."""

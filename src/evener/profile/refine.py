@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from evener.artifacts.plan import Plan
-from evener.artifacts.profile import Profile, SegmentTime
+from evener.artifacts.profile import Execution, Profile, SegmentTime
 from evener.errors import InputError
 from evener.network.blocks import Blocks
 from evener.network.model import Network
@@ -15,7 +15,7 @@ from evener.profile.segments import Place, Progress, time_segments
 from evener.profile.timing import Clock, Segment
 from evener.runtime.session import Runtime
 
-_Key = tuple[int, int, str, int, str, str]
+_Key = tuple[int, int, str, int, str, str, Execution]
 
 
 def estimated_segments(profile: Profile, plan: Plan) -> tuple[SegmentTime, ...]:
@@ -33,6 +33,7 @@ def estimated_segments(profile: Profile, plan: Plan) -> tuple[SegmentTime, ...]:
             len(lane.cores) or 1,
             part.runtime,
             part.precision,
+            part.execution,
         )
         for stage in plan.stages
         for lane in stage.lanes
@@ -80,8 +81,8 @@ def measure_segments(
     keys = {_key(segment) for segment in wanted}
     _check(profile, keys, runtimes)
     places: dict[Segment, list[Place]] = {}
-    for first, last, processor, cores, runtime, precision in sorted(keys):
-        place = Place(profile.machine[processor], cores, runtime, precision)
+    for first, last, processor, cores, runtime, precision, execution in sorted(keys):
+        place = Place(profile.machine[processor], cores, runtime, precision, execution)
         places.setdefault((first, last), []).append(place)
     measured = time_segments(
         list(places.items()),
@@ -115,18 +116,19 @@ def _key(segment: SegmentTime) -> _Key:
         segment.cores,
         segment.runtime,
         segment.precision,
+        segment.execution,
     )
 
 
 def _check(profile: Profile, keys: set[_Key], runtimes: Mapping[str, Runtime]) -> None:
     missing = sorted(keys - {_key(segment) for segment in profile.segments})
     if missing:
-        first, last, processor, cores, runtime, _ = missing[0]
+        first, last, processor, cores, runtime, *_ = missing[0]
         raise InputError(
             f"the profile of '{profile.network}' has no time for blocks {first} to {last} in "
             f"{runtime} on {cores} of {processor}; ask for entries that it has"
         )
-    absent = sorted({runtime for *_, runtime, _ in keys} - set(runtimes))
+    absent = sorted({runtime for *_, runtime, _, _ in keys} - set(runtimes))
     if absent:
         raise InputError(
             f"the profile uses the runtime {', '.join(absent)}, and only "

@@ -6,13 +6,14 @@ places in a row, so that a machine that grows slower meanwhile does so for all o
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from evener.artifacts.processors import Machine, Processor
-from evener.artifacts.profile import SegmentTime
+from evener.artifacts.profile import Execution, SegmentTime
 from evener.errors import InputError, RuntimeFailedError
 from evener.profile.timing import Clock, Segment, Timing, time_session
+from evener.runtime import can_gain_by_branches
 from evener.runtime.pinning import pinned
 from evener.runtime.session import Optimisation, Runtime
 from evener.units import show
@@ -35,17 +36,20 @@ class Place:
         cores: how many of its cores; 1 for a device.
         runtime: name of the runtime.
         precision: element type it computes in.
+        execution: how branches are computed.
     """
 
     processor: Processor
     cores: int
     runtime: str
     precision: str = "f32"
+    execution: Execution = "sequential"
 
     def __str__(self) -> str:
         """Name it for people, such as "onnxruntime on 2 cores of cpu0"."""
         cores = f"{self.cores} core{'s' * (self.cores > 1)} of " * bool(self.processor.cores)
-        return f"{self.runtime} on {cores}{self.processor.name}"
+        branches = ", branches at once" * (self.execution == "parallel")
+        return f"{self.runtime} on {cores}{self.processor.name}{branches}"
 
     @property
     def pinned(self) -> tuple[int, ...]:
@@ -61,6 +65,7 @@ class Place:
             cores=self.cores,
             runtime=self.runtime,
             precision=self.precision,
+            execution=self.execution,
             median_s=timing.median_s,
             low_s=timing.low_s,
             high_s=timing.high_s,
@@ -108,6 +113,19 @@ def find_places(machine: Machine, runtimes: Mapping[str, Runtime]) -> tuple[Plac
     return places
 
 
+def branching_places(places: Sequence[Place]) -> tuple[Place, ...]:
+    """List the places again where computing branches at once may be quicker, with that execution.
+
+    Args:
+        places: with sequential execution.
+    """
+    return tuple(
+        replace(place, execution="parallel")
+        for place in places
+        if can_gain_by_branches(place.runtime, place.cores)
+    )
+
+
 def time_segments(
     wanted: Wanted,
     *,
@@ -142,7 +160,7 @@ def time_segments(
             what = f"blocks {segment[0]} to {segment[1]}, {place}"
             try:
                 with pinned(place.pinned):
-                    timing = _time(place, runtimes[place.runtime], model, optimisation, clock)
+                    timing = _time(place, runtimes, model, optimisation, clock)
             except RuntimeFailedError as error:
                 refusals[place][segment] = error
                 outcome = f"refused: {error}"
@@ -156,10 +174,18 @@ def time_segments(
 
 
 def _time(
-    place: Place, runtime: Runtime, model: bytes, optimisation: Optimisation, clock: Clock
+    place: Place,
+    runtimes: Mapping[str, Runtime],
+    model: bytes,
+    optimisation: Optimisation,
+    clock: Clock,
 ) -> Timing:
-    session = runtime.open(
-        model, cores=place.pinned, precision=place.precision, optimisation=optimisation
+    session = runtimes[place.runtime].open(
+        model,
+        cores=place.pinned,
+        precision=place.precision,
+        optimisation=optimisation,
+        execution=place.execution,
     )
     try:
         return time_session(session, clock=clock, throttled=place.processor.share < 1)

@@ -40,12 +40,12 @@ def verdict(content: ReportContent) -> list[Element]:
     made.append(tag("p", text, class_=f"verdict {'bad' if missed else 'good'}"))
     made.append(
         _table(
-            ("requirement", "limit", "measured", "holds"),
+            ("requirement", "limit", "found" if content.trace.simulated else "measured", "holds"),
             [_verdict_row(one) for one in content.verdicts],
             numbers=(1, 2),
         )
     )
-    return made
+    return [*made, *_simulated(content)]
 
 
 def candidates(content: ReportContent) -> list[Element]:
@@ -83,6 +83,8 @@ def plan(content: ReportContent) -> list[Element]:
     if found.bound_rate_hz is not None:
         text += f" No plan can be faster than {show(found.bound_rate_hz, 'rate')} by this profile."
     caption = "Bars: time per frame; filled as measured in the run, outlined as predicted."
+    if content.trace.simulated:
+        caption = "Bars: time per frame, as predicted."
     return [
         tag("h2", "The plan"),
         tag("p", text),
@@ -93,18 +95,26 @@ def plan(content: ReportContent) -> list[Element]:
 def measured(content: ReportContent) -> list[Element]:
     """Show the plan beside single, all cores and copies, by the wall clock."""
     comparison = content.comparison
-    made = [tag("h2", "Measured on this machine")]
+    where = "Measured on this machine"
+    if comparison.simulated:
+        where = f"Simulated for {content.profile.machine.host}"
+    made = [tag("h2", where)]
     for ratio in comparison.ratios:
         text = (
             f"The plan reaches {ratio.median:.3g} times the rate of "
-            f"{ratio.over.replace('_', ' ')}, the best other way (middle half of "
-            f"{comparison.rounds} rounds: {ratio.low:.3g} to {ratio.high:.3g})."
+            f"{ratio.over.replace('_', ' ')}, the best other way"
         )
-        made.append(tag("p", text))
+        if not comparison.simulated:
+            text += (
+                f" (middle half of {comparison.rounds} rounds: {ratio.low:.3g} to {ratio.high:.3g})"
+            )
+        made.append(tag("p", f"{text}."))
     chart = rates(comparison.rows)
     if chart is not None:
         caption = (
             "Bars: median rate over the rounds; line: lower to upper quartile; diamond: predicted."
+            if not comparison.simulated
+            else "Bars: simulated rate; diamond: predicted."
         )
         made.append(tag("figure", chart, tag("figcaption", caption)))
         rows = [
@@ -121,7 +131,8 @@ def measured(content: ReportContent) -> list[Element]:
         made.append(_table(head, rows, numbers=(1, 2, 3, 4)))
     trace = content.trace
     text = (
-        f"The test rows went through the plan as {trace.frames:,} frames in "
+        f"{'Simulated' if trace.simulated else 'The test'} rows went through the plan as "
+        f"{trace.frames:,} frames in "
         f"{show(trace.elapsed_s, 'time')}: {show(trace.rate_hz, 'rate')}, latency "
         f"{show(trace.latency_p50_s, 'time')} (median) and {show(trace.latency_p99_s, 'time')} "
         f"(99th percentile), {trace.dropped:,} dropped."
@@ -156,11 +167,14 @@ def next_steps(content: ReportContent) -> list[Element]:
     """Say what to type next, from the project's folder."""
     features = content.card.features
     network = f"{content.network_file} --shape features=1,{features}"
+    here = (
+        ("Measure again, beside the other ways:", f"evener bench {network}"),
+        ("Plan for another limit:", f"evener plan {network} --max-latency '5 ms'"),
+    )
     steps = (
         (f"Answer your own rows, in an npz file with an array features of (rows, 1, {features}):",
          f"evener run {network} --frames rows.npz --out answers.npz"),
-        ("Measure again, beside the other ways:", f"evener bench {network}"),
-        ("Plan for another limit:", f"evener plan {network} --max-latency '5 ms'"),
+        *(here if not content.trace.simulated else ()),
         ("After a change of evener.toml or the data; what did not change is kept:",
          "evener build ."),
     )  # fmt: skip
@@ -182,6 +196,23 @@ def _headline(verdicts: Sequence[Verdict]) -> tuple[str, bool]:
     if wishes:
         text += f"; wishes missed: {', '.join(wishes)}"
     return text, bool(missed)
+
+
+def _simulated(content: ReportContent) -> list[Element]:
+    """Say that nothing was measured where the network is to serve, and what the times are."""
+    if not content.trace.simulated:
+        return []
+    text = (
+        f"Rates and latencies are simulated for {content.profile.machine.host}; nothing was "
+        "measured there."
+    )
+    found = content.plan
+    if found.estimate is not None:
+        text += f" Times are estimated: {found.estimate}"
+        if found.estimate_error is not None:
+            text += f", whose cross-validated error is {found.estimate_error:.0%} a block"
+        text += "."
+    return [tag("p", text, class_="note")]
 
 
 def _verdict_row(one: Verdict) -> tuple[Child, ...]:

@@ -229,6 +229,7 @@ class LaneThread:
                         cores=self.lane.cores,
                         precision=part.precision,
                         optimisation=optimisation,
+                        execution=part.execution,
                     )
                     sessions.append(session)
                     del model

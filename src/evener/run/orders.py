@@ -7,7 +7,7 @@ import msgspec
 
 from evener.artifacts.plan import Lane
 from evener.artifacts.tensor import Tensor
-from evener.run.record import LaneRecord
+from evener.run.record import LaneProgress, LaneRecord
 from evener.run.wiring import Wiring
 from evener.runtime.session import Optimisation, Runtime
 
@@ -79,8 +79,12 @@ class Report(msgspec.Struct, frozen=True):
     """Say what you did in this run. Answered by `Reported`."""
 
 
+class Look(msgspec.Struct, frozen=True):
+    """Say what you do just now. Answered by `Seen`."""
+
+
 class Stop(msgspec.Struct, frozen=True):
-    """Close your sessions and end. Not answered."""
+    """Close your sessions and end. Answered by `Ended`, the last that is said."""
 
 
 class OpenedPorts(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +121,26 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     record: LaneRecord
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What the lane does just now.
+
+    Attributes:
+        progress: the frame in work, since when, and how long the last ones took.
+    """
+
+    progress: LaneProgress
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """The lane is no more.
+
+    Attributes:
+        in_time: whether it ended when it was told to; else a session hangs.
+    """
+
+    in_time: bool
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):

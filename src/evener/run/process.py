@@ -1,7 +1,7 @@
 """A lane in a process of its own: what breaks there, breaks nothing here.
 
 The process is a fresh Python (`child.py`), never a fork, since runtimes have threads. A line of
-orders leads to it (`orders.py`), which one thread here listens at: its end is the process's.
+orders leads to it (`correspondence.py`): its end is the process's.
 """
 
 import mmap
@@ -11,26 +11,24 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Final, TypeVar
+from typing import Final
 
 import evener
 from evener.artifacts.plan import Lane
-from evener.comm.link import LineEndedError, Link
-from evener.comm.parcel import unpack_error
+from evener.comm.link import Link
 from evener.comm.processes import ProcessChannel
 from evener.errors import InputError, StageFailedError
 from evener.run import orders
+from evener.run.correspondence import Correspondence
+from evener.run.lane import Worker
 from evener.run.progress import GAUGE_DOUBLES, Gauge
 from evener.run.record import LaneProgress, LaneRecord
 from evener.run.wiring import Ports, Wiring
 from evener.runtime import pinning
 from evener.runtime.session import Optimisation, Runtime
 
-AnswerT = TypeVar("AnswerT")
 _ROOT: Final = str(Path(evener.__file__).parent.parent)
 
 
@@ -51,18 +49,15 @@ class LaneProcess:
         self.stage = stage
         self.lane = lane
         self._crashed = crashed
-        self._answers: SimpleQueue[object] = SimpleQueue()
         self._process: subprocess.Popen[bytes] | None = None
         self._link: Link | None = None
-        self._listener: threading.Thread | None = None
+        self._orders: Correspondence | None = None
         self._gauge = Gauge([0.0] * GAUGE_DOUBLES)
-        self._failure: StageFailedError | None = None
         self._ending = False
 
     def launch(self, runtimes: Mapping[str, Runtime], optimisation: Optimisation) -> None:
         """Start the process; see `evener.run.lane.Worker.launch`."""
-        used = {part.runtime: runtimes[part.runtime] for part in self.lane.parts}
-        _check_can_travel(used)
+        used = used_by(self.lane, runtimes)
         memory = os.memfd_create("evener-gauge")
         os.ftruncate(memory, GAUGE_DOUBLES * 8)
         self._gauge = shared_gauge(memory)
@@ -76,16 +71,16 @@ class LaneProcess:
                 process_group=0,  # Ctrl-C is for the pipeline, which then ends its lanes
             )
         self._link = Link(here)
-        self._listener = threading.Thread(
-            target=self._listen,
-            name=f"listener of stage {self.stage} on {self.lane.processor}",
-            daemon=True,
+        self._orders = Correspondence(
+            self._link,
+            name=f"stage {self.stage} on {self.lane.processor}",
+            crashed=lambda error: self._crashed(broken_down(self, error)),
+            broken=self._died,
         )
-        self._listener.start()
         host = orders.Host(path=tuple(sys.path), cores=tuple(pinning.PROCESS_CORES))
-        self._send(host, [memory])
+        self._orders.tell(host, [memory])
         os.close(memory)
-        self._send(
+        self._orders.tell(
             orders.Launch(
                 stage=self.stage, lane=self.lane, runtimes=used, optimisation=optimisation
             )
@@ -93,21 +88,20 @@ class LaneProcess:
 
     def open(self, models: Sequence[bytes]) -> Sequence[Ports]:
         """Open a session for each part; see `evener.run.lane.Worker.open`."""
-        opened = self._ask(orders.Open(models=models), orders.Opened)
-        return opened.sessions
+        return self._launched().ask(orders.Open(models=models), orders.Opened).sessions
 
     def start(self, wiring: Wiring, source: ProcessChannel, to: ProcessChannel) -> None:
         """Take frames from now on; see `evener.run.lane.Worker.start`."""
         start = orders.Start(wiring=wiring, source=source.layout, to=to.layout)
-        self._ask(start, orders.Done, [*source.handles, *to.handles])
+        self._launched().ask(start, orders.Done, [*source.handles, *to.handles])
 
     def begin(self, first: int = 0) -> None:
         """Forget the run before; see `evener.run.lane.Worker.begin`."""
-        self._ask(orders.Begin(first=first), orders.Done)
+        self._launched().ask(orders.Begin(first=first), orders.Done)
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""
-        return self._ask(orders.Report(), orders.Reported).record
+        return self._launched().ask(orders.Report(), orders.Reported).record
 
     def progress(self) -> LaneProgress:
         """Return what it does just now; any thread may ask."""
@@ -123,72 +117,32 @@ class LaneProcess:
     def join(self, patience_s: float) -> bool:
         """Wait for its end, and kill it if that does not come in time; it always ends."""
         self._ending = True
-        if self._process is None or self._link is None or self._listener is None:
+        if self._process is None or self._link is None or self._orders is None:
             return True
-        self._send(orders.Stop())
+        self._orders.tell(orders.Stop())
         try:
             self._process.wait(patience_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if self._listener is not threading.current_thread():
-            self._listener.join()
+        self._orders.join()
         self._link.close()
         return True
 
-    def _send(self, thing: object, files: Sequence[int] = ()) -> None:
-        if self._link is None:
+    def _launched(self) -> Correspondence:
+        if self._orders is None:
             raise InputError("the lane was not launched")
-        try:
-            self._link.send(thing, files)
-        except LineEndedError:
-            return  # the listener learns why, and answers whoever waits
+        return self._orders
 
-    def _ask(self, order: object, kind: type[AnswerT], files: Sequence[int] = ()) -> AnswerT:
-        self._send(order, files)
-        answer = self._answers.get()
-        if isinstance(answer, kind):
-            return answer
-        if answer is self._failure:
-            self._answers.put(answer)  # a dead process answers nothing else
-        if isinstance(answer, BaseException):
-            raise answer
-        raise TypeError(f"{kind.__name__} was asked for, {answer!r} came")
-
-    def _listen(self) -> None:
-        """Sort what the process sends, until its end."""
-        if self._link is None or self._process is None:
-            return
-        while True:
-            try:
-                said, _ = self._link.receive()
-            except LineEndedError:
-                break
-            if isinstance(said, orders.Crashed):
-                self._crashed(self._broken(unpack_error(said.error)))
-            elif isinstance(said, orders.Failed):
-                self._answers.put(unpack_error(said.error))
-            else:
-                self._answers.put(said)
-        self._failure = self._death(self._process.wait())
-        self._answers.put(self._failure)
-        if not self._ending:
-            self._crashed(self._failure)
-
-    def _broken(self, error: BaseException) -> StageFailedError:
-        if isinstance(error, StageFailedError):
-            return error
-        return StageFailedError(
-            str(error), stage=self.stage, processor=self.lane.processor, cores=self.lane.cores
-        )
-
-    def _death(self, code: int) -> StageFailedError:
+    def _died(self) -> StageFailedError:
+        """Find out how the process ended, and tell the pipeline if nobody asked for it."""
+        code = self._process.wait() if self._process is not None else 0
+        process = self._process.pid if self._process is not None else 0
         frame_id, _ = self._gauge.at
         names = {one.value: one.name for one in signal.Signals}
         how = f"was killed by {names.get(-code, -code)}" if code < 0 else f"ended with {code}"
         when = "between two frames" if frame_id is None else f"at frame {frame_id}"
-        process = self._process.pid if self._process is not None else 0
-        return StageFailedError(
+        failure = StageFailedError(
             f"the process {process} of stage {self.stage} on {self.lane.processor} {how} {when}; "
             "if nobody did, look for a lack of memory in the kernel's log (dmesg)",
             stage=self.stage,
@@ -196,6 +150,9 @@ class LaneProcess:
             cores=self.lane.cores,
             frame_id=-1 if frame_id is None else frame_id,
         )
+        if not self._ending:
+            self._crashed(failure)
+        return failure
 
 
 def shared_gauge(memory: int) -> Gauge:
@@ -207,8 +164,14 @@ def shared_gauge(memory: int) -> Gauge:
     return Gauge(memoryview(mmap.mmap(memory, GAUGE_DOUBLES * 8)).cast("d"))
 
 
-def _check_can_travel(runtimes: Mapping[str, Runtime]) -> None:
-    for name, runtime in runtimes.items():
+def used_by(lane: Lane, runtimes: Mapping[str, Runtime]) -> dict[str, Runtime]:
+    """Return the runtimes of a lane that lives elsewhere.
+
+    Raises:
+        InputError: one cannot go there.
+    """
+    used = {part.runtime: runtimes[part.runtime] for part in lane.parts}
+    for name, runtime in used.items():
         try:
             pickle.dumps(runtime)
         except Exception as error:
@@ -216,6 +179,19 @@ def _check_can_travel(runtimes: Mapping[str, Runtime]) -> None:
                 f"the runtime '{name}' cannot go to another process: {error}; run its stages as "
                 "threads"
             ) from error
+    return used
+
+
+def broken_down(worker: Worker, error: BaseException) -> StageFailedError:
+    """Name the lane that an error came from, if it does not itself."""
+    if isinstance(error, StageFailedError):
+        return error
+    return StageFailedError(
+        f"stage {worker.stage} on {worker.lane.processor} broke down: {error}",
+        stage=worker.stage,
+        processor=worker.lane.processor,
+        cores=worker.lane.cores,
+    )
 
 
 def _first_on_path(folder: str) -> str:

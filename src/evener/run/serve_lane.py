@@ -5,28 +5,17 @@ here listens for orders.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from evener.comm.channel import Channel
 from evener.comm.parcel import pack_error
 from evener.errors import StageFailedError
 from evener.run import orders
+from evener.run.correspondence import Line
 from evener.run.lane import LaneThread
 from evener.run.progress import Gauge
 
 JOIN_PATIENCE_S = 10.0
-
-
-class Line(Protocol):
-    """A line to the pipeline."""
-
-    def send(self, thing: object) -> None:
-        """Send an answer."""
-        ...
-
-    def receive(self) -> tuple[Any, list[int]]:
-        """Wait for an order, and the files that came along."""
-        ...
 
 
 Join = Callable[[Any, Sequence[int]], Channel]
@@ -55,7 +44,9 @@ def serve_lane(line: Line, join: Join, *, clock: Callable[[], float], gauge: Gau
     while True:
         order, files = line.receive()
         if isinstance(order, orders.Stop):
-            return lane.join(JOIN_PATIENCE_S)
+            in_time = lane.join(JOIN_PATIENCE_S)
+            line.send(orders.Ended(in_time=in_time))
+            return in_time
         try:
             answer = _follow(lane, order, files, join)
         except Exception as error:  # noqa: BLE001 - raised again in the pipeline's process
@@ -80,4 +71,6 @@ def _follow(lane: LaneThread, order: object, files: Sequence[int], join: Join) -
     if isinstance(order, orders.Begin):
         lane.begin(order.first)
         return orders.Done()
+    if isinstance(order, orders.Look):
+        return orders.Seen(progress=lane.progress())
     return orders.Reported(record=lane.record())

@@ -38,6 +38,20 @@ _KNOWN: Final[dict[str, Callable[[], Runtime]]] = {
 _EXACT: Final = ("onnxruntime",)  # compute a segment as they compute the whole
 
 
+_AT_ONCE: Final = {"onnxruntime": 3}  # one core only waits
+"""On how many cores a runtime can gain by computing branches at once, by its name."""
+
+
+def can_gain_by_branches(name: str, cores: int) -> bool:
+    """Whether a runtime may be quicker on some cores if it computes branches at once.
+
+    Example:
+        >>> can_gain_by_branches("onnxruntime", 4), can_gain_by_branches("openvino", 4)
+        (True, False)
+    """
+    return name in _AT_ONCE and cores >= _AT_ONCE[name]
+
+
 def installed() -> dict[str, Runtime]:
     """Return the runtimes whose packages are installed, by name, the default first.
 

@@ -7,13 +7,15 @@ call is no error to ONNX Runtime: the thread just stays where its maker was.
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 import onnxruntime  # noqa: TID251 - this is the module that runs networks with it
 
 from evener.artifacts.processors import Processor
+from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
 from evener.runtime import pinning, refusal
@@ -69,26 +71,40 @@ class OnnxRuntime:
         cores: tuple[int, ...],
         precision: str = "f32",
         optimisation: Optimisation = "all",
+        execution: Execution = "sequential",
     ) -> Session:
         """Open a network on some cores; see `evener.runtime.session.Runtime.open`.
+
+        Where branches are computed at once, the calling thread waits for them busily on the first
+        core, and the other cores compute: so the variant pays on three cores or more.
 
         Raises:
             InputError: this process may not use a core.
             RuntimeFailedError: the model cannot be run as it is, the precision is not available,
-                or a thread is not where it should be.
+                branches are to be computed at once on one core, or a thread is not where it should
+                be.
         """
         refusal.check_precision(NAME, precision, PRECISIONS)
         _check_caller(cores)
-        options = _options(cores, optimisation)
+        if execution == "parallel" and len(cores) < 2:
+            raise RuntimeFailedError(
+                f"{NAME} computes branches at once on the cores behind the first one, and has only "
+                f"core {cores[0]}; give it three or more, or execute sequentially",
+                runtime=NAME,
+            )
+        options = _options(cores, optimisation, execution)
+        # Threads for branches have no affinity of their own: they run where their maker may.
+        makers = cores[1:] if execution == "parallel" else cores[:1]
         with pinning.MAKING:
             before = pinning.threads()
-            native = refusal.translated(
-                NAME,
-                "cannot open the network",
-                lambda: onnxruntime.InferenceSession(
-                    model, options, providers=[_PROVIDER], enable_fallback=0
-                ),
-            )
+            with _allowed(makers):
+                native = refusal.translated(
+                    NAME,
+                    "cannot open the network",
+                    lambda: onnxruntime.InferenceSession(
+                        model, options, providers=[_PROVIDER], enable_fallback=0
+                    ),
+                )
             # It would keep the model's bytes to fall back to another provider, which it may not.
             native._model_bytes = None  # noqa: SLF001 - no public way lets go of them
             confirmed = pinning.await_confirmed(frozenset(cores), before)
@@ -191,10 +207,28 @@ def _check_caller(cores: tuple[int, ...]) -> None:
         )
 
 
-def _options(cores: tuple[int, ...], optimisation: Optimisation) -> onnxruntime.SessionOptions:
+@contextmanager
+def _allowed(cores: tuple[int, ...]) -> Iterator[None]:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _options(
+    cores: tuple[int, ...], optimisation: Optimisation, execution: Execution = "sequential"
+) -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _SILENT
     options.graph_optimization_level = _LEVELS[optimisation]
+    if execution == "parallel":
+        options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
+        options.inter_op_num_threads = len(cores)  # the caller, and one on each further core
+        options.intra_op_num_threads = 1
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+        return options
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.inter_op_num_threads = 1
     options.intra_op_num_threads = len(cores)

@@ -16,6 +16,7 @@ import numpy as np
 import openvino  # noqa: TID251 - this is the module that runs networks with it
 
 from evener.artifacts.processors import Processor
+from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
 from evener.runtime import pinning, refusal
@@ -50,6 +51,7 @@ class OpenVino:
         cores: tuple[int, ...],
         precision: str = "f32",
         optimisation: Optimisation = "all",  # noqa: ARG002 - OpenVINO has one level
+        execution: Execution = "sequential",
     ) -> Session:
         """Open a network on some cores; see `evener.runtime.session.Runtime.open`.
 
@@ -59,9 +61,10 @@ class OpenVino:
 
         Raises:
             InputError: this process may not use a core.
-            RuntimeFailedError: the model cannot be run as it is, the precision is not available,
-                or the cores are neither one nor all.
+            RuntimeFailedError: the model cannot be run as it is, the precision or execution is not
+                available, or the cores are neither one nor all.
         """
+        refusal.check_sequential(NAME, execution)
         refusal.check_precision(NAME, precision, PRECISIONS)
         _check_cores(cores)
         if len(cores) > 1:

@@ -24,6 +24,20 @@ def check_precision(runtime: str, precision: str, known: Sequence[str]) -> None:
         )
 
 
+def check_sequential(runtime: str, execution: str) -> None:
+    """Check that a runtime that computes one node after the other is asked for nothing else.
+
+    Raises:
+        RuntimeFailedError: it is.
+    """
+    if execution != "sequential":
+        raise RuntimeFailedError(
+            f"{runtime} computes branches one after the other and knows no {execution} execution; "
+            "plan with another runtime, or sequential",
+            runtime=runtime,
+        )
+
+
 def misplaced(
     runtime: str, cores: tuple[int, ...], confirmed: AbstractSet[int]
 ) -> RuntimeFailedError:

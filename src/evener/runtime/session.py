@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.artifacts.processors import Processor
+from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 
 Array = NDArray[Any]
@@ -74,6 +75,7 @@ class Runtime(Protocol):
         cores: tuple[int, ...],
         precision: str = "f32",
         optimisation: Optimisation = "all",
+        execution: Execution = "sequential",
     ) -> Session:
         """Open a network on some cores, one thread a core, every thread pinned.
 
@@ -86,9 +88,11 @@ class Runtime(Protocol):
             precision: element type to compute in.
             optimisation: "extended" computes every segment as it computes the whole, to the bit;
                 "all" may be faster and rounds differently.
+            execution: "parallel" computes branches at once, each on one core; "sequential" one
+                node after the other, each on all cores.
 
         Raises:
-            RuntimeFailedError: the runtime refuses the model.
+            RuntimeFailedError: the runtime refuses the model, or cannot execute it so.
         """
         ...
 

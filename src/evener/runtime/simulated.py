@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from evener.artifacts.processors import Processor
+from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
 from evener.runtime import pinning, refusal
@@ -107,6 +108,7 @@ class SimulatedRuntime:
         cores: tuple[int, ...] = (),
         precision: str = "f32",
         optimisation: Optimisation = "all",
+        execution: Execution = "sequential",  # noqa: ARG002 - it takes its time, however computed
     ) -> Session:
         """Open a network; see `evener.runtime.session.Runtime.open`.
 

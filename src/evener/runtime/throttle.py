@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evener.artifacts.processors import Processor
+from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import InputError
 from evener.runtime import pinning
@@ -128,10 +129,15 @@ class ThrottledRuntime:
         cores: tuple[int, ...],
         precision: str = "f32",
         optimisation: Optimisation = "all",
+        execution: Execution = "sequential",
     ) -> Session:
         """Open a network; see `evener.runtime.session.Runtime.open`."""
         session = self.inner.open(
-            model, cores=cores, precision=precision, optimisation=optimisation
+            model,
+            cores=cores,
+            precision=precision,
+            optimisation=optimisation,
+            execution=execution,
         )
         self.throttle.settle()
         return ThrottledSession(session, self.throttle)

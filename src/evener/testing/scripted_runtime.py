@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from evener.artifacts.processors import Processor
+from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
 from evener.runtime.session import Array, Optimisation, Session
@@ -92,6 +93,7 @@ class ScriptedRuntime:
         cores: tuple[int, ...],  # noqa: ARG002 - it needs none
         precision: str = "f32",  # noqa: ARG002 - sums of small integers are exact
         optimisation: Optimisation = "all",  # noqa: ARG002 - nothing to optimise
+        execution: Execution = "sequential",  # noqa: ARG002 - it has no branches
     ) -> Session:
         """Open a text such as `b"x>y"`; `b"refuse"` is refused."""
         if model == b"refuse":

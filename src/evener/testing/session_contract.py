@@ -262,6 +262,29 @@ class SessionContract:
         assert confirmed == set(cores)
         np.testing.assert_allclose(result, alone, rtol=0, atol=1e-5)
 
+    @pytest.mark.skipif(len(pinning.PROCESS_CORES) < 2, reason="needs two cores")
+    def test_branches_at_once_answer_as_one_after_the_other_or_are_refused(
+        self, runtime: Runtime
+    ) -> None:
+        """With the runtime's name in the error; every thread on a core of the session's."""
+        cores = tuple(sorted(pinning.PROCESS_CORES))
+        frame = tiny.frames(2)
+        alone = answer(runtime.open(tiny.forked(), cores=(CORE,)), frame[0])
+        with pinning.pinned(cores):
+            before = pinning.threads()
+            try:
+                session = runtime.open(tiny.forked(), cores=cores, execution="parallel")
+            except RuntimeFailedError as error:
+                assert error.runtime == runtime.name  # noqa: PT017 - either way is right
+                assert "sequential" in str(error)  # noqa: PT017 - as above
+                return
+            confirmed = pinning.confirmed_cores(frozenset(cores), before)
+            together = answer(session, frame[0])
+            session.close()
+
+        assert confirmed == set(cores)
+        np.testing.assert_allclose(together[0], alone[0], rtol=0, atol=1e-5)
+
     def test_text_goes_through_or_is_refused(self, runtime: Runtime) -> None:
         """Its elements are no plain memory."""
         model = tiny.network(

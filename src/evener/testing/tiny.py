@@ -48,6 +48,24 @@ def dense_between(
     )
 
 
+def forked(*, branches: int = 3, width: int = WIDTH) -> bytes:
+    """Make a network of dense branches that are added up: `x` [2, width] to `y` [2, width]."""
+    nodes = [
+        helper.make_node("MatMul", ["x", f"w{index}"], [f"b{index}"]) for index in range(branches)
+    ]
+    nodes.append(helper.make_node("Sum", [f"b{index}" for index in range(branches)], ["y"]))
+    rng = np.random.default_rng(0)
+    return network(
+        nodes,
+        inputs=[floats("x", 2, width)],
+        outputs=[floats("y", 2, width)],
+        weights={
+            f"w{index}": rng.normal(size=(width, width)).astype(np.float32)
+            for index in range(branches)
+        },
+    )
+
+
 def branching() -> bytes:
     """Make a network of two inputs and three outputs of different shapes and types.
 

@@ -14,15 +14,17 @@ from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
 from evener.network.frames import random_frames
-from evener.plan.decide import BASELINES, make_baseline
+from evener.plan.baselines import BASELINES
+from evener.plan.decide import make_baseline
 from evener.run.compare import paired_ratio
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.little import Little, little_cores
 from evener.workflow.live import measure_plans, summarise
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
 from evener.workflow.peers import find_peers
-from evener.workflow.plan import Wish, plan_opened, settle_profile
+from evener.workflow.plan import plan_opened, settle_profile
 from evener.workflow.race import entrant, race, without_those_too_big
+from evener.workflow.wish import Wish
 
 SPREADS: Final = "onnxruntime"  # the runtime of which one session can span unequal cores
 

@@ -14,7 +14,8 @@ from evener.artifacts.project import FILE_NAME, load_project
 from evener.artifacts.requirements import Verdict
 from evener.workflow.deliver import Delivery
 from evener.workflow.learn import Learning, check_packages
-from evener.workflow.opened import Progress, find_processors, restrict
+from evener.workflow.opened import Progress
+from evener.workflow.place import check_place
 from evener.workflow.steps import open_steps
 
 
@@ -29,6 +30,7 @@ class BuildResult(msgspec.Struct, frozen=True, kw_only=True):
         kept: names of the steps whose results were kept.
         holds: whether every hard requirement holds.
         plan: the plan of the network.
+        board: the board whose simulated processors it was judged on; None for this machine.
         card: the card of the network.
     """
 
@@ -40,6 +42,7 @@ class BuildResult(msgspec.Struct, frozen=True, kw_only=True):
     holds: bool
     plan: Plan
     card: Card
+    board: str | None = None
 
 
 def build_project(folder: Path, *, progress: Progress | None = None) -> BuildResult:
@@ -58,7 +61,7 @@ def build_project(folder: Path, *, progress: Progress | None = None) -> BuildRes
     folder = folder.parent if folder.name == FILE_NAME else folder
     project = load_project(folder)
     check_packages()
-    restrict(find_processors(), project.plan.named)  # refused now, not after training
+    check_place(project.plan, folder)  # refused now, not after training
     with open_steps(folder) as steps:
         learning = Learning(folder=folder, project=project, steps=steps, progress=progress)
         facts = learning.data()
@@ -84,4 +87,5 @@ def build_project(folder: Path, *, progress: Progress | None = None) -> BuildRes
         holds=verdicts.value.holds,
         plan=plan.value,
         card=card.value,
+        board=profile.value.machine.host if trace.value.simulated else None,
     )

@@ -12,8 +12,9 @@ from evener.network.cuts import segments_between
 from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
 from evener.workflow.opened import Fixed, Progress, Shapes, States, open_network
-from evener.workflow.plan import interpolated, with_nodes
+from evener.workflow.plan import with_nodes
 from evener.workflow.profile import load_profile, profile_opened, refine_profile
+from evener.workflow.wish import interpolated
 
 
 def plan_by_hand(

@@ -22,16 +22,13 @@ from evener.artifacts.requirements import Verdicts, judge
 from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
 from evener.runtime.session import Array
-from evener.workflow.bench import compare_opened
 from evener.workflow.learn import Learning, package_versions
-from evener.workflow.opened import Opened, Progress, find_processors, open_network, restrict
-from evener.workflow.plan import Wish, plan_live, settle_profile
-from evener.workflow.run import run_opened
+from evener.workflow.opened import Progress
+from evener.workflow.place import Place, place_of
 from evener.workflow.steps import Steps, code_version
+from evener.workflow.wish import Wish
 
 REPORT_FILE: Final = "report.html"
-ROUNDS: Final = 9  # of the comparison with single, all cores and copies
-LEAST_FRAMES: Final = 2000  # of the timed run; fewer test rows go round
 
 
 class Delivery:
@@ -60,12 +57,13 @@ class Delivery:
         self._progress = progress
 
     @cached_property
-    def _opened(self) -> Opened:
-        """The network as it serves: one row a frame."""
-        return open_network(
-            str(self._learning.network_path),
-            shapes={"features": (1, self._card.value.features)},
-            processors=self._project.plan.named,
+    def _place(self) -> Place:
+        """Where the network is to serve, one row a frame."""
+        return place_of(
+            self._project.plan,
+            self._folder,
+            self._learning.network_path,
+            {"features": (1, self._card.value.features)},
         )
 
     @cached_property
@@ -75,39 +73,37 @@ class Delivery:
         return [(row[np.newaxis],) for row in features]
 
     def profile(self) -> Kept[Profile]:
-        """Time the network on the processors of this machine."""
-        inputs = {
-            "network": self._card.value.network_sha256,
-            "machine": restrict(find_processors(), self._project.plan.named),
-            "code": code_version("network", "profile", "runtime"),
-        }
-        return self._steps.step("profile", Profile, inputs, self._settled)
+        """Say how long the network takes where it is to serve."""
 
-    def _settled(self) -> Profile:
-        try:
-            return settle_profile(self._opened, self._wish(), progress=self._progress).value
-        except InfeasibleError:
-            # No plan keeps the latency limit; the verdict will say so, by how much.
-            return settle_profile(self._opened, self._wish(bounded=False)).value
+        def make() -> Profile:
+            try:
+                return self._place.profile(self._wish(), self._progress)
+            except InfeasibleError:
+                # No plan keeps the latency limit; the verdict will say so, by how much.
+                return self._place.profile(self._wish(bounded=False), None)
+
+        inputs = {"network": self._card.value.network_sha256, **self._place.depends_on}
+        return self._steps.step("profile", Profile, inputs, make)
 
     def plan(self, profile: Kept[Profile]) -> Kept[Plan]:
-        """Decide where it runs; the best few plans are tried."""
+        """Decide where it runs."""
 
         def make() -> Plan:
             try:
-                return plan_live(self._opened, profile, self._wish(), progress=self._progress)
+                return self._place.plan(profile, self._wish(), self._progress)
             except InfeasibleError:
-                return plan_live(self._opened, profile, self._wish(bounded=False))
+                return self._place.plan(profile, self._wish(bounded=False), None)
 
         inputs = {
             "profile": profile.sha256,
             "wish": self._wish(),
+            "processors": self._project.plan.named,
             "code": code_version("plan", "run"),
         }
         return self._steps.step("plan", Plan, inputs, make)
 
     def run(self, plan: Kept[Plan]) -> Kept[Trace]:
-        """Answer the test rows through the pipeline, and time it."""
+        """Answer the test rows through the pipeline, and say how quickly."""
 
         def make() -> Trace:
             from evener.train.metrics import quality
@@ -119,29 +115,25 @@ class Delivery:
             def on_answer(frame_id: int, outputs: tuple[Array, ...]) -> None:
                 answers[frame_id % len(labels)] = outputs[0].argmax()
 
-            result = run_opened(
-                self._opened,
-                plan.value,
-                self._frames,
-                count=max(len(labels), LEAST_FRAMES),
-                on_answer=on_answer,
-            )
+            trace = self._place.run(plan.value, self._frames, on_answer)
             found = quality(labels, answers, len(self._learning.dataset.classes))
-            return msgspec.structs.replace(result.trace, quality=found)
+            return msgspec.structs.replace(trace, quality=found)
 
-        inputs = {"plan": plan.sha256, "code": code_version("run")}
+        inputs = {"plan": plan.sha256, "code": code_version("plan", "run")}
         return self._steps.step("run", Trace, inputs, make)
 
     def compare(self, plan: Kept[Plan], profile: Kept[Profile]) -> Kept[Comparison]:
-        """Measure the plan against single, all cores and copies."""
+        """Hold the plan against single, all cores and copies."""
 
         def make() -> Comparison:
-            self._tell("measuring the plan against single, all cores and copies")
-            return compare_opened(
-                self._opened, plan.value, profile.value, self._frames, rounds=ROUNDS
-            )
+            self._tell("comparing the plan with single, all cores and copies")
+            return self._place.compare(plan.value, profile.value, self._frames)
 
-        inputs = {"plan": plan.sha256, "profile": profile.sha256, "code": code_version("run")}
+        inputs = {
+            "plan": plan.sha256,
+            "profile": profile.sha256,
+            "code": code_version("plan", "run"),
+        }
         return self._steps.step("compare", Comparison, inputs, make)
 
     def judge(self, trace: Kept[Trace]) -> Kept[Verdicts]:

@@ -7,7 +7,7 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.network.blocks import cut_into_blocks
 from evener.network.model import load_network
-from evener.workflow.opened import Shapes
+from evener.workflow.opened import Fixed, Shapes, States
 
 _WAITS: Final = 0.95  # of the slowest stage's time; a stage that takes less waits for it
 
@@ -32,7 +32,13 @@ class Dominant:
 
 
 def find_dominant(
-    net: str, plan: Plan, profile: Profile, *, shapes: Shapes | None = None
+    net: str,
+    plan: Plan,
+    profile: Profile,
+    *,
+    shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    states: States | None = None,
 ) -> Dominant | None:
     """Return the single block that is a plan's slowest stage, if it can be opened.
 
@@ -41,6 +47,8 @@ def find_dominant(
         plan: a plan of it.
         profile: the times that it rests on.
         shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        states: for each output that is an input of the next frame, the input, by output name.
 
     Returns:
         None if the plan is of another rule than "strict" and "paper", if its slowest stage is
@@ -58,14 +66,18 @@ def find_dominant(
     ):
         return None
     lane, block = slowest.lanes[0], slowest.first_block
+    part = lane.parts[0]
     times_s = {
         (one.first_block, one.last_block): one.median_s
         for one in profile.segments
-        if (one.processor, one.cores) == (lane.processor, len(lane.cores) or 1)
-        and one.runtime == lane.parts[0].runtime
+        if (one.processor, one.cores, one.clock_hz)
+        == (lane.processor, len(lane.cores) or 1, lane.clock_hz)
+        and (one.runtime, one.precision, one.execution)
+        == (part.runtime, part.precision, part.execution)
     }
     whole_s = times_s.get((0, len(profile.blocks) - 1))
-    places = cut_into_blocks(load_network(net, shapes=shapes), "node").opened[block].kept
+    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
+    places = cut_into_blocks(network, "node").opened[block].kept
     if whole_s is None or not places:
         return None
     return Dominant(

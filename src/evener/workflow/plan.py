@@ -1,8 +1,6 @@
 """Plan a network: profile it if need be, decide, measure what was only interpolated, try it."""
 
-import time
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -10,17 +8,14 @@ import msgspec
 
 from evener.artifacts.files import Kept
 from evener.artifacts.plan import Objective, Plan
-from evener.artifacts.profile import Granularity, Profile, SegmentTime
+from evener.artifacts.profile import Granularity, Profile
 from evener.errors import InfeasibleError, InputError
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
-from evener.plan.bound import find_bound
 from evener.plan.count import paper_configurations
-from evener.plan.decide import candidates, make_plan
 from evener.plan.foresee import with_simulated
-from evener.plan.problem import PAPER_STAGES, make_problem
-from evener.profile.refine import estimated_segments
+from evener.plan.problem import PAPER_STAGES
 from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
@@ -32,29 +27,17 @@ from evener.workflow.profile import (
     refine_profile,
 )
 from evener.workflow.steps import code_version
+from evener.workflow.wish import (
+    BEST,
+    Wish,
+    best_plans,
+    decide,
+    estimates_of_bound,
+    interpolated,
+)
 
-BEST: Final = 5  # plans tried on the machine
 _REFINEMENTS: Final = 4  # rounds of measuring what a plan relies on; two are usual
 _BOUND_REFINEMENTS: Final = 12  # rounds of measuring what the bound rests on, if it is far above
-_NEAR: Final = 1.05  # a bound within five per cent of the plan says enough
-
-
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller asks of a plan.
-
-    Attributes:
-        method: how the best is found.
-        objective: what it is to be best at.
-        space: which plans are considered.
-        max_latency_s: longest predicted latency allowed, in seconds.
-        stages: how many stages it must have; None for any number.
-    """
-
-    method: Literal["dp", "exhaustive"] = "dp"
-    objective: Objective = "throughput"
-    space: Literal["paper", "full"] = "full"
-    max_latency_s: float | None = None
-    stages: int | None = None
 
 
 def plan_network(
@@ -65,8 +48,11 @@ def plan_network(
     method: Literal["dp", "exhaustive"] = "dp",
     objective: Objective = "throughput",
     space: Literal["paper", "full"] = "full",
+    min_rate_hz: float | None = None,
     max_latency_s: float | None = None,
+    max_energy_j: float | None = None,
     stages: int | None = None,
+    memory: Mapping[str, int] | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     shapes: Shapes | None = None,
@@ -90,10 +76,13 @@ def plan_network(
         granularity: rule by which it is cut.
         max_live: most tensors that cross a cut, by the rule "node"; None for 2.
         method: "dp", or "exhaustive" to check it.
-        objective: what the plan is to be best at.
+        objective: what the plan is to be best at; "pareto" for the quickest of `plan_front`.
         space: "paper" for three non-empty stages on three processors; "full" for every plan.
+        min_rate_hz: fewest frames per second allowed.
         max_latency_s: longest latency allowed, in seconds.
+        max_energy_j: most energy per frame allowed, in joules.
         stages: how many stages the plan must have; None for any number.
+        memory: bytes that a processor's sessions may hold together, by its name.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that are installed.
         shapes: static shapes of the inputs that leave some size open, by input name.
@@ -117,9 +106,56 @@ def plan_network(
         method=method,
         objective=objective,
         space=space,
+        min_rate_hz=min_rate_hz,
         max_latency_s=max_latency_s,
+        max_energy_j=max_energy_j,
         stages=stages,
+        memory=tuple(sorted((memory or {}).items())),
     )
+    found = planning_times(
+        net,
+        granularity=granularity,
+        max_live=max_live,
+        space=space,
+        processors=processors,
+        runtimes=runtimes,
+        shapes=shapes,
+        fixed=fixed,
+        states=states,
+        profile=profile,
+        board=board,
+        transfers=transfers,
+    )
+    if isinstance(found, Opened):
+        plan, _ = plan_opened(found, wish, fresh=fresh, progress=progress)
+        return with_nodes(plan, found.blocks)
+    known, blocks = found
+    return with_nodes(with_simulated(decide(known, wish, processors), known), blocks)
+
+
+def planning_times(
+    net: str,
+    *,
+    granularity: Granularity,
+    max_live: int | None,
+    space: Literal["paper", "full"],
+    processors: Sequence[str] | None,
+    runtimes: Sequence[str] | None,
+    shapes: Shapes | None,
+    fixed: Fixed | None,
+    states: States | None,
+    profile: Path | None,
+    board: str | None,
+    transfers: bool,
+) -> tuple[Profile, Blocks | None] | Opened:
+    """Find the times to plan by: those of a board or a file, or the network, to be timed here.
+
+    The arguments are those of `plan_network`, and so are the errors.
+
+    Returns:
+        The profile, and the blocks that it is of where the network itself is known; or the opened
+        network.
+    """
     if board is not None:
         others = (max_live, profile, runtimes)
         if granularity != "paper" or any(other is not None for other in others):
@@ -130,7 +166,7 @@ def plan_network(
         known = open_on_board(
             net, board, transfers=transfers, shapes=shapes, fixed=fixed, states=states
         ).profile
-        return with_simulated(decide(known, wish, processors), known)
+        return known, None
     if transfers:
         raise InputError("only a board has times of transfers: give --board with --transfers")
     if profile is not None:
@@ -143,8 +179,7 @@ def plan_network(
             fixed=fixed,
             states=states,
         )
-        known = only_runtimes(load_profile(profile, opened).value, runtimes)
-        return with_nodes(with_simulated(decide(known, wish, processors), known), opened.blocks)
+        return only_runtimes(load_profile(profile, opened).value, runtimes), opened.blocks
     opened = open_network(
         net,
         granularity=granularity,
@@ -157,13 +192,12 @@ def plan_network(
     )
     if space == "paper":
         check_paper(opened)
-    plan, _ = plan_opened(opened, wish, fresh=fresh, progress=progress)
-    return with_nodes(plan, opened.blocks)
+    return opened
 
 
-def with_nodes(plan: Plan, blocks: Blocks) -> Plan:
+def with_nodes(plan: Plan, blocks: Blocks | None) -> Plan:
     """Name the nodes of each stage of a plan by the rule "node"; return others as they are."""
-    if plan.granularity != "node":
+    if blocks is None or plan.granularity != "node":
         return plan
     stages = tuple(
         msgspec.structs.replace(
@@ -234,6 +268,19 @@ def check_paper(opened: Opened) -> None:
         )
 
 
+def check_energy(wish: Wish) -> None:
+    """Refuse to weigh energy on this machine, before measuring.
+
+    Raises:
+        InputError: the wish is about energy, of which times measured here say nothing.
+    """
+    if wish.objective == "energy" or wish.max_energy_j is not None:
+        raise InputError(
+            "nothing here measures energy: give --board or --profile with energies, or plan for "
+            "throughput or latency"
+        )
+
+
 def plan_opened(
     opened: Opened,
     wish: Wish,
@@ -254,15 +301,16 @@ def settle_profile(
     progress: Progress | None = None,
 ) -> Kept[Profile]:
     """Profile an opened network, and time what the best plans rely on until nothing is a guess."""
+    check_energy(wish)
     kept = profile_opened(opened, fresh=fresh, progress=progress)
     for _ in range(_REFINEMENTS):
-        wanted = interpolated(kept.value, _best(kept.value, wish))
+        wanted = interpolated(kept.value, best_plans(kept.value, wish))
         if not wanted:
             break
         kept = refine_profile(opened, kept.value, wanted, progress=progress)
     for _ in range(_BOUND_REFINEMENTS):
         # The bound rests on the estimates that flatter it most; timing those brings it down.
-        flattering = _estimates_of_bound(kept.value, wish)
+        flattering = estimates_of_bound(kept.value, wish)
         if not flattering:
             break
         kept = refine_profile(opened, kept.value, flattering, progress=progress)
@@ -285,7 +333,7 @@ def plan_live(
     kept = None if fresh else recall(Plan, profile.value.network, inputs)
     if kept is not None:
         return kept.value
-    chosen, *rivals = _best(profile.value, wish)
+    chosen, *rivals = best_plans(profile.value, wish)[:BEST]
     if rivals:
         if progress is not None:
             progress(f"trying the best {len(rivals) + 1} plans", 0, len(rivals) + 1)
@@ -302,48 +350,3 @@ def plan_live(
     chosen = with_simulated(chosen, profile.value)
     made_from = {"profile": profile.sha256}
     return keep(chosen, profile.value.network, inputs, made_from=made_from).value
-
-
-def decide(profile: Profile, wish: Wish, processors: Sequence[str] | None = None) -> Plan:
-    """Return the best plan under a profile, with the time it took to find."""
-    started = time.perf_counter()
-    plan = make_plan(
-        profile,
-        objective=wish.objective,
-        method=wish.method,
-        space=wish.space,
-        max_latency_s=wish.max_latency_s,
-        stages=wish.stages,
-        processors=processors,
-    )
-    return msgspec.structs.replace(plan, elapsed_s=time.perf_counter() - started)
-
-
-def _best(profile: Profile, wish: Wish) -> tuple[Plan, ...]:
-    """Return the best plan under a profile and its rivals, if the wish leaves any."""
-    first = decide(profile, wish)
-    if wish.method != "dp" or wish.space != "full" or wish.stages is not None:
-        return (first,)
-    rest = candidates(profile, best=BEST, max_latency_s=wish.max_latency_s)
-    allowed = (
-        plan
-        for plan in rest
-        if plan.stages != first.stages
-        and (wish.max_latency_s is None or plan.latency_s <= wish.max_latency_s)
-    )
-    rivals = (msgspec.structs.replace(plan, objective=wish.objective) for plan in allowed)
-    return (first, *islice(rivals, BEST - 1))
-
-
-def _estimates_of_bound(profile: Profile, wish: Wish) -> tuple[SegmentTime, ...]:
-    """List the estimates that keep the bound far above the best plan; none if it is near."""
-    bound = find_bound(make_problem(profile))
-    if bound.rate_hz <= _NEAR * decide(profile, wish).rate_hz:
-        return ()
-    return tuple(one for one in bound.segments if one.interpolated)
-
-
-def interpolated(profile: Profile, plans: Sequence[Plan]) -> tuple[SegmentTime, ...]:
-    """List the times that some plans rest on and that nobody has measured, each once."""
-    found = (one for plan in plans for one in estimated_segments(profile, plan))
-    return tuple(dict.fromkeys(found))

