@@ -21,6 +21,7 @@ PUBLIC = [
     "plan_network",
     "profile_network",
     "run_network",
+    "run_on_board",
     "split_network",
 ]
 HEAVY = {

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evener.workflow import plan_network as plan_network
     from evener.workflow import profile_network as profile_network
     from evener.workflow import run_network as run_network
+    from evener.workflow import run_on_board as run_on_board
     from evener.workflow import split_network as split_network
 
 __version__ = "0.1.0"
@@ -34,6 +35,7 @@ _HOME: Final = {
     "plan_network": "evener.workflow",
     "profile_network": "evener.workflow",
     "run_network": "evener.workflow",
+    "run_on_board": "evener.workflow",
     "split_network": "evener.workflow",
 }
 __all__ = [  # noqa: PLE0604 - sorted names, most of them found by __getattr__

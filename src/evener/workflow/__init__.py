@@ -6,6 +6,7 @@ Read `build.py` first: it is the flow from a dataset to a report as one function
 from evener.workflow.bench import bench_networks as bench_networks
 from evener.workflow.board import OnBoard as OnBoard
 from evener.workflow.board import open_on_board as open_on_board
+from evener.workflow.board_run import run_on_board as run_on_board
 from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
 from evener.workflow.by_hand import plan_by_hand as plan_by_hand
@@ -20,5 +21,4 @@ from evener.workflow.plan import plan_network as plan_network
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
-from evener.workflow.run_on_board import run_on_board as run_on_board
 from evener.workflow.split import split_network as split_network

@@ -9,8 +9,8 @@ from evener.artifacts.files import load, save
 from evener.artifacts.plan import Plan
 from evener.errors import InfeasibleError, InputError
 from evener.testing import tiny
+from evener.workflow.board_run import run_on_board
 from evener.workflow.plan import plan_network
-from evener.workflow.run_on_board import run_on_board
 
 BOARD = """
 name = "toy"
