@@ -19,7 +19,7 @@ from evener.artifacts.files import Artifact, Kept, load, save
 from evener.artifacts.plan import Lane, Part, Plan
 from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Execution, Profile
-from evener.artifacts.trace import Trace
+from evener.artifacts.trace import Switch, Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.tables import runtimes
 from evener.cli.verb import Verb
@@ -95,6 +95,7 @@ OPTIONS = {
         "--policy",
         "--source-rate",
         "--batch",
+        "--supervise",
         "--board",
         "--transfers",
         "--no-compute",
@@ -462,7 +463,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("--profile", "q.json", "--out", str(out), "--optimisation", "extended"),
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
         *("--runtimes", "onnxruntime", "--transport", "processes"),
-        *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4"),
+        *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4", "--supervise"),
     )
 
     call = workflow_calls["run_network"]
@@ -483,6 +484,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "policy": "drop_oldest",
         "source_rate_hz": 12.5,
         "batch": 4,
+        "supervise": True,
         "fixed": {},
         "states": {},
     }
@@ -552,6 +554,36 @@ def test_among_ranks_the_first_runs_and_the_others_serve(
     assert (code, bool(out), "run_network" in workflow_calls) == (0, runs, runs)
     if runs:
         assert workflow_calls["run_network"]["transport"] == "ranks"
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_changes_of_plan_are_told(evener: Evener, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = workflow.run_network("tiny", frames=4)
+    switch = Switch(
+        frame=7,
+        at_s=1.25,
+        cause="failed",
+        reason="stage 1 on cpu0 failed at frame 7: device gone",
+        before="2 stages: cpu0[0] > cpu0[1]",
+        after="one session: cpu0[0]",
+        replayed=2,
+        pause_s=0.5,
+    )
+    trace = msgspec.structs.replace(told.trace, switches=(switch,), replayed=2)
+    result = msgspec.structs.replace(told, trace=trace)
+    monkeypatch.setattr(workflow, "run_network", lambda *_, **__: result)
+    asked = ("run", "tiny", "--frames", "25", "--supervise")
+
+    out = " ".join(evener(*asked)[1].split())
+    printed = json.loads(evener(*asked, "--json")[1])
+
+    assert (
+        "after 1.25 s, from frame 7 on: 2 stages: cpu0[0] > cpu0[1] gave way to one session: "
+        "cpu0[0], failed: stage 1 on cpu0 failed at frame 7: device gone (2 frames run again, "
+        "500 ms without an answer)"
+    ) in out
+    assert printed["switches"] == [msgspec.to_builtins(switch)]
+    assert printed["replayed"] == 2
 
 
 @pytest.mark.usefixtures("workflow_calls")

@@ -21,7 +21,7 @@ from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.artifacts.split import Split
 from evener.artifacts.tensor import Tensor
-from evener.artifacts.trace import Trace
+from evener.artifacts.trace import Switch, Trace
 from evener.cli.plan_lines import bound, energy, estimate, measured, simulated
 from evener.cli.stage_words import blocks_of, span, stage_in_words
 from evener.units import count, show
@@ -208,6 +208,7 @@ def _(trace: Trace) -> RenderableType:
         f"{show(trace.latency_p99_s, 'time')} (p99), {trace.dropped} dropped",
         _equality(trace),
         *quality,
+        *map(_switch, trace.switches),
     )
 
 
@@ -371,6 +372,16 @@ def _cores(cores: Sequence[int]) -> str:
 def _processor(lane: Lane) -> str:
     clock = "" if lane.clock_hz is None else f" at {lane.clock_hz / 1e6:.0f} MHz"
     return f"{lane.processor}{clock}"
+
+
+def _switch(switch: Switch) -> str:
+    when = f"after {show(switch.at_s, 'time')}, from frame {switch.frame} on"
+    again = count(switch.replayed, "frame")
+    pause = show(switch.pause_s, "time")
+    return (
+        f"{when}: {switch.before} gave way to {switch.after}, {switch.cause}: {switch.reason} "
+        f"({again} run again, {pause} without an answer)"
+    )
 
 
 def _equality(trace: Trace) -> str:

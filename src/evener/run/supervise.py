@@ -264,10 +264,10 @@ class SupervisedPipeline:
         with self._lock:
             change, run.next, run.leg = run.next, None, None
             abandoned, run.hung = run.hung is not None, None  # at its last frame, just too early
-            if change is not None or abandoned:
-                self._running = None
-        if change is not None:
-            _let_go(running.pipeline)
+            if change is None and not abandoned:
+                return None
+            self._running = None
+        _let_go(running.pipeline)
         return change
 
     def _recover(
@@ -286,11 +286,13 @@ class SupervisedPipeline:
             _let_go(unused.to.pipeline)
         if hung is not None or run.broken is not None:
             self._running = None  # it was abandoned
+            _let_go(running.pipeline)
         if run.buffer.failure is not None:
             raise run.buffer.failure
         if run.broken is not None:
             raise run.broken
-        failed = error if isinstance(error, StageFailedError) else error.__cause__
+        # What comes first counts: what the lanes of an abandoned pipeline say last is no cause.
+        failed = hung or (error if isinstance(error, StageFailedError) else error.__cause__)
         if not isinstance(failed, StageFailedError) or not failed.processor:
             raise error
         self._running = None
@@ -299,7 +301,7 @@ class SupervisedPipeline:
         self._plans.lose(failed)
         emitted = run.buffer.emitted
         return _Change(
-            cause="hung" if failed is hung else "failed",
+            cause="failed" if hung is None else "hung",
             reason=str(failed),
             at_s=at_s,
             before=running.plan,
