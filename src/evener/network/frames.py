@@ -46,20 +46,23 @@ def random_frames(inputs: Sequence[Tensor], count: int, seed: int) -> list[Frame
     ]
 
 
-def load_frames(path: Path, inputs: Sequence[Tensor]) -> list[Frame]:
+def load_frames(
+    path: Path, inputs: Sequence[Tensor], *, besides: Sequence[str] = ()
+) -> list[Frame]:
     """Read frames from an npz file: one array per input, its first axis counts the frames.
 
     Args:
         path: the file.
         inputs: what each frame holds. Numbers may stand in a type that converts without loss.
+        besides: names of arrays that may stand in it and are no inputs.
 
     Raises:
         InvalidFileError: missing, or no npz file.
         InvalidDataError: an input is missing, an array is of another shape or type, holds NaN, or
             the arrays hold no frames or not equally many.
     """
-    arrays = _read(path)
-    known = {tensor.name for tensor in inputs}
+    arrays = read_arrays(path)
+    known = {tensor.name for tensor in inputs} | set(besides)
     for name in arrays:
         if name not in known:
             raise InvalidDataError(
@@ -76,6 +79,33 @@ def load_frames(path: Path, inputs: Sequence[Tensor]) -> list[Frame]:
             "give each input equally many"
         )
     return [tuple(frame) for frame in zip(*ready, strict=True)]
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """Read the arrays of an npz file, by name.
+
+    Raises:
+        InvalidFileError: missing, or no npz file of plain arrays.
+    """
+    arrays: dict[str, Array] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.namelist():
+                with archive.open(member) as file:
+                    array = np.lib.format.read_array(file, allow_pickle=False)
+                arrays[member.removesuffix(".npy")] = array
+    except OSError as error:
+        raise InvalidFileError(
+            f"cannot read {path}: {error.strerror or error}; give an npz file of frames",
+            path=str(path),
+        ) from error
+    except (ValueError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
+        # zipfile raises RuntimeError for encrypted members and for unknown compression.
+        raise InvalidFileError(
+            f"{path} is no npz file of plain arrays ({error}); write it with numpy.savez",
+            path=str(path),
+        ) from error
+    return arrays
 
 
 def save_outputs(path: Path, outputs: Sequence[Tensor], answers: Sequence[Sequence[Array]]) -> None:
@@ -112,28 +142,6 @@ def _draw(tensor: Tensor, bits: np.random.Philox) -> Array:
         return rng.integers(_INTEGERS_BELOW, size=tensor.shape).astype(dtype)
     info = np.iinfo(dtype)
     return rng.integers(info.min, info.max, size=tensor.shape, dtype=dtype, endpoint=True)
-
-
-def _read(path: Path) -> dict[str, Array]:
-    arrays: dict[str, Array] = {}
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.namelist():
-                with archive.open(member) as file:
-                    array = np.lib.format.read_array(file, allow_pickle=False)
-                arrays[member.removesuffix(".npy")] = array
-    except OSError as error:
-        raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; give an npz file of frames",
-            path=str(path),
-        ) from error
-    except (ValueError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
-        # zipfile raises RuntimeError for encrypted members and for unknown compression.
-        raise InvalidFileError(
-            f"{path} is no npz file of plain arrays ({error}); write it with numpy.savez",
-            path=str(path),
-        ) from error
-    return arrays
 
 
 def _fit(path: Path, arrays: dict[str, Array], tensor: Tensor) -> Array:

@@ -14,6 +14,9 @@ from evener.run.entry import Frame
 from evener.runtime.pinning import pinned
 from evener.runtime.session import Array, Optimisation, Runtime, empty
 
+Answer = Sequence[Array]
+"""One array per output, in graph order."""
+
 
 class Answers:
     """What the unsplit network answers to some frames, and how far a pipeline was from it.
@@ -27,6 +30,7 @@ class Answers:
         equal: whether every one was the same, to the bit.
         max_error: largest difference of an output over the largest value of that output for the
             same frame; 0 if equal, infinite where only one of the two is finite.
+        agreeing: how many had the same top answer; None where they have none, see `top_of`.
     """
 
     def __init__(self, expected: Sequence[Sequence[Array]]) -> None:
@@ -34,11 +38,16 @@ class Answers:
         self.frames = 0
         self.equal = True
         self.max_error = 0.0
+        self._tops = [top_of(answer) for answer in expected]
+        self.agreeing = None if None in self._tops else 0
 
     def compare(self, frame_id: int, answer: Sequence[Array]) -> None:
         """Take note of a pipeline's answer; frame i is the pool's frame `i % len(pool)`."""
-        same, error = difference(self._expected[frame_id % len(self._expected)], answer)
+        number = frame_id % len(self._expected)
+        same, error = difference(self._expected[number], answer)
         self.frames += 1
+        if self.agreeing is not None:
+            self.agreeing += same or top_of(answer) == self._tops[number]
         self.equal = self.equal and same
         self.max_error = max(self.max_error, error)
 
@@ -74,6 +83,7 @@ def run_unsplit(
     runtime: Runtime,
     core: int,
     states: Sequence[State] = (),
+    precision: str = "f32",
     optimisation: Optimisation = "all",
     clock: Callable[[], float] = time.perf_counter,
 ) -> Unsplit:
@@ -87,6 +97,7 @@ def run_unsplit(
         runtime: what runs it.
         core: the logical CPU.
         states: what goes from frame to frame; zero before the first.
+        precision: what the network computes in.
         optimisation: how far it is optimised; the pipeline's own for a fair comparison.
         clock: the time, in seconds.
 
@@ -96,7 +107,9 @@ def run_unsplit(
         FrameFailedError: the network cannot answer a frame, which is named.
     """
     with pinned((core,)):
-        session = runtime.open(network, cores=(core,), optimisation=optimisation)
+        session = runtime.open(
+            network, cores=(core,), precision=precision, optimisation=optimisation
+        )
         try:
             reads = _places(session.inputs, (*inputs, *(one.input for one in states)), "reads")
             writes = _places(outputs, session.outputs, "does not write")
@@ -139,6 +152,26 @@ def difference(expected: Sequence[Array], answer: Sequence[Array]) -> tuple[bool
     return False, max(
         _relative_error(one, other) for one, other in zip(expected, answer, strict=True)
     )
+
+
+def top_of(answer: Answer) -> int | None:
+    """Return the class that an answer names: of its first output, the greatest number's place.
+
+    Args:
+        answer: its arrays.
+
+    Returns:
+        The class; None where the first output is neither one number for each class nor one class.
+
+    Example:
+        >>> top_of([np.array([[0.1, 0.7, 0.2]])]), top_of([np.array([4])]), top_of([np.eye(2)])
+        (1, 4, None)
+    """
+    first = answer[0]
+    if first.dtype.kind in "iu":
+        return int(first.reshape(-1)[0]) if first.size == 1 else None
+    one_vector = first.ndim > 0 and first.size == first.shape[-1] > 1
+    return int(first.argmax()) if first.dtype.kind == "f" and one_vector else None
 
 
 def _places(wanted: Sequence[Tensor], given: Sequence[Tensor], does: str) -> list[int]:

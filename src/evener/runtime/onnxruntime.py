@@ -23,7 +23,7 @@ from evener.runtime.binding import Bindings, Signature
 from evener.runtime.session import Array, Optimisation, Session
 
 NAME: Final = "onnxruntime"
-PRECISIONS: Final = ("f32",)
+PRECISIONS: Final = ("f32", "fp16", "int8")  # the model says which: it is converted before
 _PROVIDER: Final = "CPUExecutionProvider"
 _LEVELS: Final = {
     "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,

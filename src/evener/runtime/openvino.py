@@ -24,7 +24,7 @@ from evener.runtime.binding import Bindings, Signature
 from evener.runtime.session import Array, Optimisation, Session
 
 NAME: Final = "openvino"
-PRECISIONS: Final = ("f32",)
+PRECISIONS: Final = ("f32", "int8")  # int8 where the model is quantised
 
 
 class OpenVino:

@@ -1,0 +1,148 @@
+"""Convert a network to fewer bits with the converters that come with ONNX Runtime."""
+
+import logging
+import sys
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import onnx
+
+from evener.artifacts.tensor import Tensor
+from evener.errors import RuntimeFailedError
+from evener.runtime.session import Array
+
+QUANTISED: Final = (
+    "Add",
+    "AveragePool",
+    "Clip",
+    "Concat",
+    "Conv",
+    "ConvTranspose",
+    "Gemm",
+    "GlobalAveragePool",
+    "LeakyRelu",
+    "MatMul",
+    "MaxPool",
+    "Mul",
+    "Pad",
+    "Relu",
+    "Reshape",
+    "Resize",
+    "Sigmoid",
+    "Split",
+    "Squeeze",
+    "Transpose",
+    "Unsqueeze",
+)
+"""Operators that are quantised: those with kernels for 8 bits. Softmax and norms need more."""
+_PRODUCTS: Final = ("Gemm", "MatMul")  # can answer in f32 what they compute in 8 bits
+SETTINGS: Final[dict[str, object]] = {
+    "operators": QUANTISED,
+    "activations": "uint8",
+    "weights": "int8, one scale a channel",
+    "ranges": "least and greatest value",
+    "answer in f32": _PRODUCTS,
+}
+"""How `quantise` quantises, for whoever keeps what it makes."""
+
+
+def quantise(
+    model: bytes,
+    frames: Sequence[Sequence[Array]],
+    *,
+    inputs: Sequence[Tensor],
+    plain: Collection[str] = (),
+) -> bytes:
+    """Quantise a network to 8 bits: weights by their own values, the rest by what frames make.
+
+    Each quantised tensor is followed by QuantizeLinear and DequantizeLinear, and runtimes compute
+    what lies between in 8 bits. Batch normalisations are multiplied into the weights first.
+
+    Args:
+        model: a serialised ONNX model of opset 13 or later, with static shapes.
+        frames: what the ranges of values are taken from: frames like those to come.
+        inputs: what a frame holds, in order.
+        plain: names of nodes that stay in f32.
+
+    Returns:
+        The quantised model; its inputs and outputs are f32 still.
+
+    Raises:
+        RuntimeFailedError: the converter cannot do it.
+    """
+    from onnxruntime import quantization  # noqa: TID251 - a converter, of this package
+    from onnxruntime.quantization.shape_inference import (  # noqa: TID251 - as above
+        quant_pre_process,
+    )
+
+    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc] # is of unknown type
+        """Hands the frames over, one by one."""
+
+        def __init__(self) -> None:
+            names = [tensor.name for tensor in inputs]
+            self._feeds = (dict(zip(names, frame, strict=True)) for frame in frames)
+
+        def get_next(self) -> dict[str, Array] | None:
+            return next(self._feeds, None)
+
+    with tempfile.TemporaryDirectory(prefix="evener-") as folder, _translated("8 bits"):
+        given, ready, done = (Path(folder) / name for name in ("f32.onnx", "ready.onnx", "i8.onnx"))
+        given.write_bytes(model)
+        quant_pre_process(given, ready, skip_symbolic_shape=True)
+        quantization.quantize_static(
+            ready,
+            done,
+            Reader(),
+            quant_format=quantization.QuantFormat.QDQ,
+            op_types_to_quantize=list(QUANTISED),
+            per_channel=True,
+            activation_type=quantization.QuantType.QUInt8,
+            weight_type=quantization.QuantType.QInt8,
+            nodes_to_exclude=list(plain),
+            calibrate_method=quantization.CalibrationMethod.MinMax,
+            calibration_providers=["CPUExecutionProvider"],
+            extra_options={"OpTypesToExcludeOutputQuantization": list(_PRODUCTS)},
+        )
+        return done.read_bytes()
+
+
+def halve(model: bytes) -> bytes:
+    """Convert a network to 16-bit floats; its inputs and outputs stay f32.
+
+    Values beyond the range of 16 bits become the largest that fit.
+
+    Args:
+        model: a serialised ONNX model with static shapes.
+
+    Raises:
+        RuntimeFailedError: the converter cannot do it.
+    """
+    before = list(sys.path)
+    from onnxruntime.transformers import float16  # noqa: TID251 - a converter, of this package
+
+    sys.path[:] = before  # its package appends its own folder, where anyone might find modules
+    with _translated("16 bits"):
+        proto: Any = float16.convert_float_to_float16(
+            onnx.ModelProto.FromString(model), keep_io_types=True, disable_shape_infer=True
+        )
+        content: bytes = proto.SerializeToString()
+    return content
+
+
+@contextmanager
+def _translated(what: str) -> Iterator[None]:
+    """Turn what a converter raises into our error, and keep it from setting up logging."""
+    root = logging.getLogger()
+    handler = logging.NullHandler()  # without any, the first message would add one for good
+    root.addHandler(handler)
+    try:
+        yield
+    except Exception as error:
+        raise RuntimeFailedError(
+            f"onnxruntime cannot convert the network to {what}: {error}", runtime="onnxruntime"
+        ) from error
+    finally:
+        root.removeHandler(handler)
