@@ -4,6 +4,8 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from evener.artifacts.lowering import Deviation
+
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One plan or peer of one network, over all rounds.
@@ -20,6 +22,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         predicted_rate_hz: what the planner predicted.
         energy_j: median over the rounds of the energy per frame, that of the idle machine
             included; None where nothing meters it.
+        deviation: how far off its answers are, of a row in lower precision; None in f32.
     """
 
     network: str
@@ -32,6 +35,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     latency_p99_s: float
     predicted_rate_hz: float | None = None
     energy_j: float | None = None
+    deviation: Deviation | None = None
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

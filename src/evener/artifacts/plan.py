@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from evener.artifacts.lowering import Lowering
 from evener.artifacts.profile import Execution, Granularity
 
 Objective = Literal["throughput", "latency", "energy", "pareto"]
@@ -171,6 +172,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         elapsed_s: how long planning took, in seconds.
         measured: what it reached on the machine itself; None where it was only predicted.
         simulated: what it came to in simulated time; None where that was not asked for.
+        lowering: what computing in fewer bits than f32 may cost in accuracy, and does; None where
+            that was not asked for.
     """
 
     kind: ClassVar[str] = "plan"
@@ -198,6 +201,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     elapsed_s: float = 0.0
     measured: Measured | None = None
     simulated: Simulated | None = None
+    lowering: Lowering | None = None
 
     @property
     def gap(self) -> float | None:

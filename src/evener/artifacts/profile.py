@@ -122,6 +122,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         hand_off: cost of passing a frame on.
         optimisation: graph optimisation level of the runtime that was timed.
         max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
+        variants: the networks timed in precisions below f32, by precision; see
+            `evener.artifacts.lowering.Lowering.networks`.
         estimate: what the times are where none was measured of this very network, such as "cost
             model of khadas-vim3"; None where they are measurements and sums of such.
         estimate_error: median relative error of a block's time so estimated, where it is known.
@@ -139,5 +141,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     hand_off: HandOff
     optimisation: Literal["extended", "all"] = "all"
     max_live: int | None = None
+    variants: dict[str, str] = {}
     estimate: str | None = None
     estimate_error: float | None = None

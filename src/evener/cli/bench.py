@@ -8,11 +8,13 @@ import msgspec
 
 from evener import units
 from evener.cli import options, output
+from evener.cli.precision import precision_options
 from evener.cli.verb import Verb
 from evener.errors import InputError
 
 if TYPE_CHECKING:
     from evener.runtime.session import Optimisation
+    from evener.workflow import PrecisionWish
 
 LEAST_SHARE: Final = 0.01
 
@@ -55,6 +57,7 @@ def read_share(text: str) -> float:
         "evener bench squeezenet",
         'evener bench resnet50 googlenet --rounds 7 --max-latency "80 ms" --json',
         "evener bench alexnet --little 0.4 --max-latency 0.65x",
+        "evener bench model.onnx --precision int8 --calibration photos.npz --max-error 0.02",
     ),
     what_next="See where the time goes: evener run NET --frames 100 shows how busy each stage is.",
 )
@@ -94,6 +97,7 @@ def read_share(text: str) -> float:
 @options.shape_option
 @options.fix_option
 @options.state_option
+@precision_options
 @options.json_option
 def command(
     *,
@@ -107,6 +111,7 @@ def command(
     shapes: options.Shapes,
     fixed: dict[str, float],
     states: dict[str, str],
+    precision: "PrecisionWish | None",
     as_json: bool,
 ) -> int:
     """Race the plan against its rivals.
@@ -132,6 +137,7 @@ def command(
             shapes=dict(shapes),
             fixed=fixed,
             states=states,
+            precision=precision,
             progress=report,
         )
     if as_json:

@@ -10,6 +10,7 @@ import msgspec
 from click.core import ParameterSource
 
 from evener.cli import options, output, targets
+from evener.cli.precision import precision_options
 from evener.cli.verb import Verb
 from evener.errors import InfeasibleError
 from evener.units import count, show
@@ -36,6 +37,7 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profil
         "evener plan recurrent.onnx --fix rate=16000 --state hn=h",
         "evener plan googlenet --granularity node --max-live 3",
         "evener plan resnet50 --cuts 4,11 --on cpu0:1,cpu0:1,cpu1",
+        "evener plan model.onnx --precision int8 --calibration photos.npz --min-accuracy 0.97",
     ),
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
     "evener bench NET.",
@@ -125,6 +127,7 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profil
 @options.shape_option
 @options.fix_option
 @options.state_option
+@precision_options
 @click.option(
     "-o",
     "target",
@@ -176,7 +179,7 @@ def command(
     from evener.cli.tables import lay_out
     from evener.plan.memory import limit_memory
 
-    profile = limit_memory(_profile(net, shapes=dict(shapes), **choices), choices["memory"])
+    profile = limit_memory(_profile(net, plan, shapes=dict(shapes), **choices), choices["memory"])
     output.print_for_people(
         lay_out(plan),
         *_gain(plan, profile, choices["processors"]),
@@ -212,19 +215,32 @@ def _front(
     output.print_for_people(lay_out(found))
 
 
-def _profile(net: str, *, board: str | None, profile: Path | None, **choices: Any) -> "Profile":  # noqa: ANN401 - as for the command
+def _profile(
+    net: str,
+    plan: "Plan",
+    *,
+    board: str | None,
+    profile: Path | None,
+    **choices: Any,  # noqa: ANN401 - as for the command
+) -> "Profile":
     """Return the times that a plan was made from."""
     from evener import workflow
     from evener.artifacts import files
     from evener.artifacts.profile import Profile
+    from evener.workflow.profile import only_precisions
 
     if board is not None:
         asked_of_board = ("transfers", "shapes", "fixed", "states")
         given = {name: choices[name] for name in asked_of_board}
         return workflow.open_on_board(net, board, **given).profile
     if profile is not None:
-        return files.load(profile, Profile).value
-    asked = ("granularity", "max_live", "processors", "runtimes", "shapes", "fixed", "states")
+        offered = () if plan.lowering is None else plan.lowering.offered
+        admitted = {one.precision for one in offered if one.admitted}
+        return only_precisions(files.load(profile, Profile).value, admitted)
+    asked = (
+        *("granularity", "max_live", "processors", "runtimes"),
+        *("shapes", "fixed", "states", "precision"),
+    )
     return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
 
 

@@ -7,10 +7,12 @@ import click
 import msgspec
 
 from evener.cli import options, output, targets
+from evener.cli.precision import precision_options
 from evener.cli.verb import Verb
 
 if TYPE_CHECKING:
     from evener.artifacts.profile import Granularity
+    from evener.workflow import PrecisionWish
 
 
 @click.command(
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     examples=(
         "evener profile squeezenet",
         "evener profile model.onnx --shape images=1,3,640,640 -o model.profile.json",
+        "evener profile model.onnx --precision int8 --calibration photos.npz --max-error 0.02",
     ),
     what_next="Plan with it: evener plan NET finds what was kept, and evener plan NET --profile "
     "FILE takes a file, also one from another machine.",
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 @options.shape_option
 @options.fix_option
 @options.state_option
+@precision_options
 @click.option(
     "-o",
     "target",
@@ -49,6 +53,7 @@ def command(
     shapes: options.Shapes,
     fixed: dict[str, float],
     states: dict[str, str],
+    precision: "PrecisionWish | None",
     target: Path | None,
     fresh: bool,
     as_json: bool,
@@ -73,6 +78,7 @@ def command(
             shapes=dict(shapes),
             fixed=fixed,
             states=states,
+            precision=precision,
             fresh=fresh,
             progress=report,
         )

@@ -7,10 +7,12 @@ import click
 import msgspec
 
 from evener.cli import options, output, targets
+from evener.cli.precision import precision_options
 from evener.cli.verb import Invocation, Verb
 from evener.units import count, show
 
 if TYPE_CHECKING:
+    from evener.artifacts.lowering import Lowering
     from evener.workflow import RunResult
 
 _OF_THIS_MACHINE: Final[dict[str, Any]] = {
@@ -20,6 +22,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     "source_rate_hz": None,
     "batch": 1,
     "supervise": False,
+    "precision": None,
 }
 
 
@@ -36,6 +39,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
         "evener run squeezenet --frames 300 --source-rate 200 --policy latest_only",
         "evener run squeezenet --frames 100 --batch 4",
         "evener run squeezenet --frames 10000 --supervise --transport processes",
+        "evener run model.onnx --precision int8 --calibration photos.npz --max-error 0.02",
     ),
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )
@@ -140,6 +144,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 @options.shape_option
 @options.fix_option
 @options.state_option
+@precision_options
 @options.json_option
 def command(
     *,
@@ -185,7 +190,12 @@ def _answer(
     if choices["out"] is not None:
         output.note(f"wrote {choices['out']}")
     if as_json:
-        whence = {"board": result.board, "slowdown": result.slowdown}
+        whence = {
+            "board": result.board,
+            "slowdown": result.slowdown,
+            "agreement": result.agreement,
+            "lowering": msgspec.to_builtins(result.plan.lowering),
+        }
         output.print_json(msgspec.to_builtins(result.trace) | whence)
     else:
         from evener.cli.tables import lay_out
@@ -214,7 +224,7 @@ def _run(
     if given != _OF_THIS_MACHINE:
         raise click.UsageError(
             "a board is simulated frame by frame in threads: leave out --transport, --ranks, "
-            "--policy, --source-rate, --batch and --supervise"
+            "--policy, --source-rate, --batch, --supervise and --precision"
         )
     if profile is not None:
         raise click.UsageError("a board has times of its own: give --board or --profile")
@@ -249,13 +259,27 @@ def _judged(result: "RunResult") -> list[str]:
         )
     if result.trace.batch > 1:
         lines.append(f"stages and plan count batches of {result.trace.batch} frames")
-    if not result.holds:
+    lowering = result.plan.lowering
+    lower = lowering is not None and lowering.deviation is not None
+    if result.agreement is not None and lower:
+        lines.append(f"the top answer is the unsplit network's in f32 for {result.agreement:.1%}")
+    if not result.holds and lower:
+        lines.append(
+            f"that is further from f32 than the plan allows (error {result.tolerance:g}"
+            f"{_share_of(lowering)}): these frames are unlike those it was judged by"
+        )
+    elif not result.holds:
         equal = "; with --optimisation extended they are equal to the bit"
         lines.append(
             f"they differ by more than the {result.tolerance:g} that splitting may cause"
             + equal * bool(result.tolerance)
         )
     return lines
+
+
+def _share_of(lowering: "Lowering | None") -> str:
+    share = None if lowering is None else lowering.min_accuracy
+    return "" if share is None else f", share {share:g}"
 
 
 def _simulated(result: "RunResult") -> str:

@@ -23,6 +23,7 @@ from evener.profile.hand_off import measure_hand_off
 from evener.profile.interpolate import fill_in
 from evener.profile.segments import (
     Measured,
+    ModelOf,
     Place,
     Progress,
     Wanted,
@@ -47,6 +48,7 @@ def profile_network(
     machine: Machine,
     *,
     runtimes: Mapping[str, Runtime],
+    variants: Mapping[str, ModelOf] | None = None,
     optimisation: Optimisation = "all",
     budget_s: float = 60.0,
     hand_off: HandOff | None = None,
@@ -59,13 +61,15 @@ def profile_network(
     budget, only those of every second, third, ... cut are timed. A time that contradicts others is
     taken again, and the shorter one counts: a disturbance only adds. A segment that a runtime
     refuses has no time there, and `progress` is told why. Where the network has branches that may
-    be quicker at once, the whole of it is timed so too, and its parts if that gains.
+    be quicker at once, the whole of it is timed so too, and its parts if that gains; so it is in
+    other precisions.
 
     Args:
         network: what to time.
         blocks: how it is cut.
         machine: its processors, which nothing else should use meanwhile.
         runtimes: what to time, by name; those that a processor lists are used on it.
+        variants: what makes the ONNX model of a segment in other precisions, by precision.
         optimisation: graph optimisation level.
         budget_s: about how long it may take, in seconds; the whole network is always timed.
         hand_off: cost of passing a frame on; measured if None.
@@ -84,6 +88,7 @@ def profile_network(
         lambda wanted, tell: time_segments(
             wanted,
             model_of=lambda first, last: segment_model(network, blocks, first, last),
+            variants=variants,
             runtimes=runtimes,
             optimisation=optimisation,
             clock=clock,
@@ -98,7 +103,11 @@ def profile_network(
     parts = tuple(prefixes_and_suffixes(count, stride=stride))
     sweep.everywhere(parts)
     if has_branches(network):
-        sweep.where_quicker(branching_places(places), whole=(0, count - 1), parts=parts)
+        branching = {one: replace(one, execution="sequential") for one in branching_places(places)}
+        sweep.where_quicker(branching, whole=(0, count - 1), parts=parts)
+    for precision in variants or {}:
+        lower = {replace(one, precision=precision): one for one in places}
+        sweep.where_quicker(lower, whole=(0, count - 1), parts=parts, shown=True)
     for _ in range(_SECOND_LOOKS):
         if clock() - start_s < budget_s:
             sweep.doubts()
@@ -169,6 +178,7 @@ class _Sweep:
         self._progress = progress
         self._formed = formed
         self._times: dict[Place, dict[Segment, Timing]] = {place: {} for place in places}
+        self._alone: set[Place] = set()  # where only the whole network was timed
         self._done = 0
 
     def everywhere(self, segments: Iterable[Segment]) -> None:
@@ -176,20 +186,35 @@ class _Sweep:
         self._time([(segment, self._places) for segment in segments])
 
     def where_quicker(
-        self, places: Sequence[Place], *, whole: Segment, parts: Sequence[Segment]
+        self,
+        places: Mapping[Place, Place],
+        *,
+        whole: Segment,
+        parts: Sequence[Segment],
+        shown: bool = False,
     ) -> None:
-        """Time segments at places of another execution where the whole network gains by it."""
+        """Time segments another way where the whole network gains by it.
+
+        Args:
+            places: places of another execution or precision, each with its plain twin.
+            whole: the whole network.
+            parts: further segments.
+            shown: whether the time of the whole counts even where it gains nothing.
+        """
         if not places:
             return
         self._times |= {place: {} for place in places}
-        self._time([(whole, places)])
-        for place in places:
-            found = self._times[place].get(whole)
-            twin = self._times[replace(place, execution="sequential")].get(whole)
-            if found is None or (twin is not None and twin.median_s < _GAIN * found.median_s):
+        self._time([(whole, list(places))])
+        left = []
+        for place, twin in places.items():
+            found, plain = self._times[place].get(whole), self._times[twin].get(whole)
+            if found is not None and (plain is None or plain.median_s >= _GAIN * found.median_s):
+                left.append(place)
+            elif found is not None and shown:
+                self._alone.add(place)
+            else:
                 del self._times[place]
                 self.refusals.pop(place, None)
-        left = [place for place in places if place in self._times]
         self._time([(part, left) for part in parts] if left else [])
 
     def doubts(self) -> None:
@@ -204,7 +229,7 @@ class _Sweep:
         """Yield all times; with estimates where none can stand for a refused segment."""
         for place, times in self._times.items():
             known = times
-            if place not in self.refusals:
+            if place not in self.refusals and place not in self._alone:
                 known = fill_in(blocks, times, formed=self._formed)
             for segment in sorted(known):
                 yield place.record(segment, known[segment])

@@ -11,7 +11,7 @@ from evener.errors import InputError
 from evener.network.blocks import Blocks
 from evener.network.model import Network
 from evener.network.split import segment_model
-from evener.profile.segments import Place, Progress, time_segments
+from evener.profile.segments import ModelOf, Place, Progress, time_segments
 from evener.profile.timing import Clock, Segment
 from evener.runtime.session import Runtime
 
@@ -51,6 +51,7 @@ def measure_segments(
     wanted: Iterable[SegmentTime],
     *,
     runtimes: Mapping[str, Runtime],
+    variants: Mapping[str, ModelOf] | None = None,
     clock: Clock = time.perf_counter,
     progress: Progress | None = None,
 ) -> Profile:
@@ -62,6 +63,7 @@ def measure_segments(
         blocks: how the network is cut.
         wanted: entries of the profile to time, see `estimated_segments`.
         runtimes: by name.
+        variants: what makes the model of a segment in other precisions, by precision.
         clock: seconds that never go back.
         progress: is called after each timing.
 
@@ -87,6 +89,7 @@ def measure_segments(
     measured = time_segments(
         list(places.items()),
         model_of=lambda first, last: segment_model(network, blocks, first, last),
+        variants=variants,
         runtimes=runtimes,
         optimisation=profile.optimisation,
         clock=clock,

@@ -49,7 +49,8 @@ class Place:
         """Name it for people, such as "onnxruntime on 2 cores of cpu0"."""
         cores = f"{self.cores} core{'s' * (self.cores > 1)} of " * bool(self.processor.cores)
         branches = ", branches at once" * (self.execution == "parallel")
-        return f"{self.runtime} on {cores}{self.processor.name}{branches}"
+        bits = f" in {self.precision}" * (self.precision != "f32")
+        return f"{self.runtime}{bits} on {cores}{self.processor.name}{branches}"
 
     @property
     def pinned(self) -> tuple[int, ...]:
@@ -74,6 +75,8 @@ class Place:
         )
 
 
+ModelOf = Callable[[int, int], bytes]
+"""Makes the ONNX model of the blocks from a first to a last one."""
 Wanted = Sequence[tuple[Segment, Sequence[Place]]]
 """Segments, and where to time each."""
 
@@ -129,7 +132,8 @@ def branching_places(places: Sequence[Place]) -> tuple[Place, ...]:
 def time_segments(
     wanted: Wanted,
     *,
-    model_of: Callable[[int, int], bytes],
+    model_of: ModelOf,
+    variants: Mapping[str, ModelOf] | None = None,
     runtimes: Mapping[str, Runtime],
     optimisation: Optimisation,
     clock: Clock,
@@ -142,6 +146,7 @@ def time_segments(
     Args:
         wanted: segments, and where to time each.
         model_of: makes the ONNX model of a segment.
+        variants: the same in other precisions, by precision.
         runtimes: by name.
         optimisation: graph optimisation level.
         clock: seconds that never go back.
@@ -155,12 +160,15 @@ def time_segments(
     total = sum(len(places) for _, places in wanted)
     done = 0
     for segment, places in wanted:
-        model = model_of(*segment)
+        models: dict[str, bytes] = {}  # by precision
         for place in places:
+            if place.precision not in models:
+                make = (variants or {}).get(place.precision, model_of)
+                models[place.precision] = make(*segment)
             what = f"blocks {segment[0]} to {segment[1]}, {place}"
             try:
                 with pinned(place.pinned):
-                    timing = _time(place, runtimes, model, optimisation, clock)
+                    timing = _time(place, runtimes, models[place.precision], optimisation, clock)
             except RuntimeFailedError as error:
                 refusals[place][segment] = error
                 outcome = f"refused: {error}"

@@ -39,6 +39,8 @@ class Pipeline:
         segments: the model of blocks `first` to `last`, last included.
         inputs: what a frame holds, in the network's order.
         runtimes: runtimes by name; those that the plan names must be there.
+        variants: the same of the network in other precisions, by precision; a part in one that is
+            not among them is computed from `segments`.
         states: what goes from frame to frame; zero before the first frame of each run.
         optimisation: how far the runtimes optimise each segment.
         credits: most frames in flight; the plan's own number if None.
@@ -58,6 +60,7 @@ class Pipeline:
         *,
         inputs: Sequence[Tensor],
         runtimes: Mapping[str, Runtime],
+        variants: Mapping[str, Segments] | None = None,
         states: Sequence[State] = (),
         optimisation: Optimisation = "all",
         credits: int | None = None,
@@ -69,6 +72,7 @@ class Pipeline:
         self.credits = plan.credits if credits is None else credits
         _check(plan, self.credits, runtimes)
         self._segments = segments
+        self._variants = variants or {}
         self._states = states
         self._runtimes = runtimes
         self._optimisation = optimisation
@@ -286,13 +290,13 @@ class Pipeline:
 
     def _open_stage(self, index: int, inputs: Sequence[Tensor]) -> list[Wiring]:
         """Open the lanes of one stage; no longer than that are its models in memory."""
-        made: dict[tuple[int, int], bytes] = {}
+        made: dict[tuple[int, int, str], bytes] = {}
         outputs = self.plan.stages[index].outputs
         wirings = []
         for lane in self._lanes[index]:
-            spans = [(part.first_block, part.last_block) for part in lane.lane.parts]
-            made |= {span: self._segments(*span) for span in spans if span not in made}
-            ports = lane.open([made[span] for span in spans])
+            wanted = [(p.first_block, p.last_block, p.precision) for p in lane.lane.parts]
+            made |= {part: self._model(*part) for part in wanted if part not in made}
+            ports = lane.open([made[part] for part in wanted])
             wiring = wire(ports, inputs=inputs, outputs=outputs, stage=index, states=self._states)
             wirings.append(wiring)
             if wiring.states and len(self._lanes[index]) > 1:
@@ -302,6 +306,9 @@ class Pipeline:
                     "frames; plan the network again"
                 )
         return wirings
+
+    def _model(self, first: int, last: int, precision: str) -> bytes:
+        return self._variants.get(precision, self._segments)(first, last)
 
     def _shut(self, cause: Exception | None = None) -> None:
         """Tell every lane to end, and wait for none."""

@@ -18,6 +18,7 @@ from evener.workflow.opened import open_network as open_network
 from evener.workflow.pareto import plan_front as plan_front
 from evener.workflow.plan import count_plans as count_plans
 from evener.workflow.plan import plan_network as plan_network
+from evener.workflow.precision import PrecisionWish as PrecisionWish
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from evener.artifacts.comparison import Comparison, LeftOut, Limit, Ratio, Row
+from evener.artifacts.lowering import Deviation
 from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile
@@ -20,9 +21,11 @@ from evener.run.compare import paired_ratio
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.little import Little, little_cores
 from evener.workflow.live import measure_plans, summarise
+from evener.workflow.lower_rivals import Lower, lower_rivals
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
 from evener.workflow.peers import find_peers
 from evener.workflow.plan import plan_opened, settle_profile
+from evener.workflow.precision import PrecisionWish, with_precisions
 from evener.workflow.race import entrant, race, without_those_too_big
 from evener.workflow.wish import Wish
 
@@ -57,6 +60,7 @@ def bench_networks(
     shapes: Shapes | None = None,
     fixed: Fixed | None = None,
     states: States | None = None,
+    precision: PrecisionWish | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Measure the chosen plan of each network against single, all cores, copies and peers.
@@ -78,6 +82,8 @@ def bench_networks(
         shapes: static shapes of the inputs that leave some size open, by input name.
         fixed: a number for each input that is to be constant, by input name.
         states: for each output that is an input of the next frame, the input, by output name.
+        precision: lower precisions, and what they may cost: the best plan and the baselines in
+            these are measured too, and set apart; None for f32 alone.
         progress: told what is being done.
 
     Raises:
@@ -101,6 +107,7 @@ def bench_networks(
             )
             if throttled:
                 opened = throttled.on(opened, processors)
+            opened = with_precisions(opened, precision, progress=progress)
             found.append(_bench(opened, contest, throttled, progress, (index, len(nets))))
     return together(found)
 
@@ -113,6 +120,7 @@ def _bench(
     place: tuple[int, int],
 ) -> Comparison:
     """Plan one network and measure it."""
+    lowered, opened = opened, opened.in_f32
     frames = random_frames(opened.network.inputs, 8, seed=0)
     limit_s, copies_p99_s = contest.max_latency_s, None
     if contest.max_latency_share is not None:
@@ -126,8 +134,18 @@ def _bench(
     plan, profile = plan_opened(opened, Wish(max_latency_s=limit_s), progress=progress)
     if progress is not None:
         progress(f"measuring {opened.network.name}", *place)
+    lower = None
+    if lowered.variants.networks:
+        best, times = plan_opened(lowered, Wish(max_latency_s=limit_s), progress=progress)
+        lower = lower_rivals(lowered, best, times.value)
     found = compare_opened(
-        opened, plan, profile.value, frames, rounds=contest.rounds, throttled=throttled
+        opened,
+        plan,
+        profile.value,
+        frames,
+        rounds=contest.rounds,
+        throttled=throttled,
+        lower=lower,
     )
     if limit_s is None:
         return found
@@ -149,6 +167,7 @@ def compare_opened(
     *,
     rounds: int,
     throttled: Little | None = None,
+    lower: Lower | None = None,
 ) -> Comparison:
     """Measure a plan of one network against its baselines and peers.
 
@@ -160,6 +179,7 @@ def compare_opened(
         frames: what everything runs on.
         rounds: how often each runs.
         throttled: the throttled cores, if some are.
+        lower: what runs in lower precision beside it, if anything does.
 
     Raises:
         InfeasibleError: the plan does not fit in memory.
@@ -181,7 +201,8 @@ def compare_opened(
     peers, refused = find_peers(
         opened, frames, throttle=None if throttled is None else throttled.throttle
     )
-    measured = race(able | peers, frames, rounds=rounds)
+    beside = {} if lower is None else lower.entrants
+    measured = race(able | peers | beside, frames, rounds=rounds)
     traces = {kind: measured[first[what]] for kind, what in alike.items() if first[what] in able}
     rows = [_row(opened.network.name, plans[kind], found) for kind, found in traces.items()]
     rows += [_peer_row(opened.network.name, name, measured[name]) for name in peers]
@@ -191,6 +212,11 @@ def compare_opened(
         if name != "plan"
     ]
     rivals = [(row.name if row.kind == "peer" else row.kind, row) for row in rows[1:]]
+    lower_rows = [
+        _lower_row(opened.network.name, *lower.plans[name], measured[name])
+        for name in beside
+        if lower is not None
+    ]
     best = max(rivals, key=lambda rival: rival[1].rate_hz)[0]
     over_best = next(ratio for ratio in ratios if ratio.over == best)
     left_out = [
@@ -198,7 +224,7 @@ def compare_opened(
         for name, reason in (reasons | too_big | refused).items()
     ]
     return Comparison(
-        rows=tuple(rows),
+        rows=(*rows, *lower_rows),
         ratios=(over_best,),
         ratio_best=over_best.median,
         rounds=rounds,
@@ -286,6 +312,12 @@ def _row(network: str, plan: Plan, traces: Sequence[Trace]) -> Row:
         kind=plan.what,
         predicted_rate_hz=plan.rate_hz if predicted else None,
     )
+
+
+def _lower_row(network: str, plan: Plan, found: Deviation, traces: Sequence[Trace]) -> Row:
+    row = _row(network, plan, traces)
+    name = f"{row.name} in {found.precision}"
+    return msgspec.structs.replace(row, name=name, deviation=found)
 
 
 def _peer_row(network: str, name: str, traces: Sequence[Trace]) -> Row:

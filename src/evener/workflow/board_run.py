@@ -14,12 +14,12 @@ from evener.plan.decide import make_baseline
 from evener.plan.foresee import with_simulated
 from evener.runtime.session import Optimisation
 from evener.workflow.board import open_on_board
+from evener.workflow.near_enough import reference_runtime
 from evener.workflow.opened import Fixed, Progress, Shapes, States, open_blocks
 from evener.workflow.run import (
     RunResult,
     answers_for,
     check_writable,
-    reference_runtime,
     run_opened,
     take_frames,
 )

@@ -69,7 +69,7 @@ def plan_by_hand(
     )
     if profile is not None:
         known = load_profile(profile, opened).value
-        return with_nodes(with_simulated(_predicted(known, cuts, seats), known), blocks)
+        return with_nodes(with_simulated(_predicted(known, cuts, seats), known), opened)
     check_seats(seats, len(segments), opened.machine.processors)
     kept = profile_opened(opened, progress=progress)
     plan = _predicted(kept.value, cuts, seats)
@@ -77,7 +77,7 @@ def plan_by_hand(
         # Once measured, a runtime may be slower than another is estimated to be.
         kept = refine_profile(opened, kept.value, wanted, progress=progress)
         plan = _predicted(kept.value, cuts, seats)
-    return with_nodes(with_simulated(plan, kept.value), blocks)
+    return with_nodes(with_simulated(plan, kept.value), opened)
 
 
 def _predicted(profile: Profile, cuts: Sequence[int], seats: Sequence[Seat]) -> Plan:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Final
 
@@ -21,6 +21,7 @@ from evener.profile import find
 from evener.runtime import installed, usable
 from evener.runtime.session import Optimisation, Runtime
 from evener.units import show
+from evener.workflow.variants import Variants
 
 Progress = Callable[[str, int, int], None]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -40,6 +41,7 @@ class Opened:
         runtimes: the runtimes that may be used, by name.
         optimisation: graph optimisation level of every session.
         single: the same network for one frame, where `network` answers several at once.
+        variants: the same network in lower precisions.
     """
 
     network: Network
@@ -48,6 +50,7 @@ class Opened:
     runtimes: Mapping[str, Runtime]
     optimisation: Optimisation = "all"
     single: Network | None = None
+    variants: Variants = field(default_factory=Variants)
 
     @property
     def of_frames(self) -> Network:
@@ -58,6 +61,19 @@ class Opened:
     def segments(self) -> Callable[[int, int], bytes]:
         """Serialise blocks `first` to `last` as a network of their own."""
         return partial(segment_model, self.network, self.blocks)
+
+    @property
+    def segments_in(self) -> dict[str, Callable[[int, int], bytes]]:
+        """The same in lower precisions, by precision."""
+        return {
+            precision: partial(segment_model, network, self.blocks)
+            for precision, network in self.variants.networks.items()
+        }
+
+    @property
+    def in_f32(self) -> "Opened":
+        """The network without its lower precisions; what is known of them stays."""
+        return replace(self, variants=replace(self.variants, networks={}, keys={}))
 
 
 def open_network(

@@ -7,10 +7,10 @@ from typing import Literal
 
 from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Granularity
-from evener.network.blocks import Blocks
 from evener.plan.foresee import with_simulated
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States
-from evener.workflow.plan import planning_times, settle_profile, with_nodes
+from evener.workflow.plan import decide_admitted, planning_times, settle_profile, with_nodes
+from evener.workflow.precision import PrecisionWish
 from evener.workflow.wish import Wish, decide_front
 
 
@@ -34,6 +34,7 @@ def plan_front(
     profile: Path | None = None,
     board: str | None = None,
     transfers: bool = False,
+    precision: PrecisionWish | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Plans:
@@ -61,6 +62,7 @@ def plan_front(
         profile: as for `plan_network`.
         board: as for `plan_network`.
         transfers: as for `plan_network`.
+        precision: as for `plan_network`.
         fresh: profile again even if times are kept.
         progress: told what is being done.
 
@@ -96,18 +98,20 @@ def plan_front(
         profile=profile,
         board=board,
         transfers=transfers,
+        precision=precision,
+        progress=progress,
     )
     if isinstance(source, Opened):
         processors = None  # the opened network has no others
+        opened: Opened | None = source
         known = settle_profile(source, wish, fresh=fresh, progress=progress).value
-        blocks: Blocks | None = source.blocks
     else:
-        known, blocks = source
+        known, opened = source
     started = time.perf_counter()
-    plans = decide_front(known, wish, processors)
+    plans = decide_admitted(opened, known, lambda times: decide_front(times, wish, processors))
     return Plans(
         network=known.network,
         network_sha256=known.network_sha256,
-        plans=tuple(with_nodes(with_simulated(plan, known), blocks) for plan in plans),
+        plans=tuple(with_nodes(with_simulated(plan, known), opened) for plan in plans),
         elapsed_s=time.perf_counter() - started,
     )

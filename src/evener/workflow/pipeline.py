@@ -32,6 +32,7 @@ def make_pipeline(
     return Pipeline(
         plan,
         opened.segments,
+        variants=opened.segments_in,
         inputs=opened.network.inputs,
         runtimes=opened.runtimes if runtimes is None else runtimes,
         states=opened.network.states,

@@ -23,6 +23,7 @@ from evener.plan.simulate import simulate
 from evener.run.entry import Frame
 from evener.workflow.bench import compare_opened, describe
 from evener.workflow.board import OnBoard, open_on_board
+from evener.workflow.near_enough import reference_runtime
 from evener.workflow.opened import (
     Opened,
     Progress,
@@ -33,7 +34,7 @@ from evener.workflow.opened import (
     restrict,
 )
 from evener.workflow.plan import check_energy, plan_live, settle_profile
-from evener.workflow.run import OnAnswer, reference_runtime, run_opened
+from evener.workflow.run import OnAnswer, run_opened
 from evener.workflow.stand_in import stand_in
 from evener.workflow.steps import code_version
 from evener.workflow.wish import Wish, decide

@@ -1,6 +1,6 @@
 """Plan a network: profile it if need be, decide, measure what was only interpolated, try it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -10,18 +10,21 @@ from evener.artifacts.files import Kept
 from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Granularity, Profile
 from evener.errors import InfeasibleError, InputError
-from evener.network.blocks import Blocks, cut_into_blocks
+from evener.network.blocks import cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
 from evener.plan.count import paper_configurations
 from evener.plan.foresee import with_simulated
 from evener.plan.problem import PAPER_STAGES
+from evener.workflow.admit import admitted
 from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
+from evener.workflow.precision import PrecisionWish, with_precisions
 from evener.workflow.profile import (
     load_profile,
+    only_precisions,
     only_runtimes,
     profile_opened,
     refine_profile,
@@ -61,6 +64,7 @@ def plan_network(
     profile: Path | None = None,
     board: str | None = None,
     transfers: bool = False,
+    precision: PrecisionWish | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
@@ -91,6 +95,7 @@ def plan_network(
         profile: a profile file, from this or another machine.
         board: name of a known board, or path of a board's file; its table has the times.
         transfers: whether moving a frame between the board's processors costs the stage that sends.
+        precision: the precisions that stages may compute in, and what that may cost; None for f32.
         fresh: profile and try again even if results are kept.
         progress: told what is being done.
 
@@ -125,12 +130,15 @@ def plan_network(
         profile=profile,
         board=board,
         transfers=transfers,
+        precision=precision,
+        progress=progress,
     )
     if isinstance(found, Opened):
         plan, _ = plan_opened(found, wish, fresh=fresh, progress=progress)
-        return with_nodes(plan, found.blocks)
-    known, blocks = found
-    return with_nodes(with_simulated(decide(known, wish, processors), known), blocks)
+        return with_nodes(plan, found)
+    known, opened = found
+    predicted = decide_admitted(opened, known, lambda times: (decide(times, wish, processors),))
+    return with_nodes(with_simulated(predicted[0], known), opened)
 
 
 def planning_times(
@@ -147,21 +155,23 @@ def planning_times(
     profile: Path | None,
     board: str | None,
     transfers: bool,
-) -> tuple[Profile, Blocks | None] | Opened:
+    precision: PrecisionWish | None,
+    progress: Progress | None,
+) -> tuple[Profile, Opened | None] | Opened:
     """Find the times to plan by: those of a board or a file, or the network, to be timed here.
 
     The arguments are those of `plan_network`, and so are the errors.
 
     Returns:
-        The profile, and the blocks that it is of where the network itself is known; or the opened
+        The profile, and the network that it is of where that itself is known; or the opened
         network.
     """
     if board is not None:
-        others = (max_live, profile, runtimes)
+        others = (max_live, profile, runtimes, precision)
         if granularity != "paper" or any(other is not None for other in others):
             raise InputError(
                 "a board's table has times of its own, for parts and runtimes of its own: give "
-                "--board, or --granularity, --max-live, --profile and --runtimes"
+                "--board, or --granularity, --max-live, --profile, --runtimes and --precision"
             )
         known = open_on_board(
             net, board, transfers=transfers, shapes=shapes, fixed=fixed, states=states
@@ -179,7 +189,8 @@ def planning_times(
             fixed=fixed,
             states=states,
         )
-        return only_runtimes(load_profile(profile, opened).value, runtimes), opened.blocks
+        opened = with_precisions(opened, precision, progress=progress)
+        return only_runtimes(load_profile(profile, opened).value, runtimes), opened
     opened = open_network(
         net,
         granularity=granularity,
@@ -192,16 +203,32 @@ def planning_times(
     )
     if space == "paper":
         check_paper(opened)
-    return opened
+    return with_precisions(opened, precision, progress=progress)
 
 
-def with_nodes(plan: Plan, blocks: Blocks | None) -> Plan:
+def decide_admitted(
+    opened: Opened | None, profile: Profile, decide_by: Callable[[Profile], tuple[Plan, ...]]
+) -> tuple[Plan, ...]:
+    """Make plans from a profile, and again from its times in f32 if none of them is admitted.
+
+    Args:
+        opened: the network; None where nothing but f32 is at issue.
+        profile: the times.
+        decide_by: makes at least one plan from times.
+    """
+    plans = decide_by(profile)
+    if opened is None:
+        return plans
+    return admitted(opened, plans) or admitted(opened, decide_by(only_precisions(profile, ())))
+
+
+def with_nodes(plan: Plan, opened: Opened | None) -> Plan:
     """Name the nodes of each stage of a plan by the rule "node"; return others as they are."""
-    if blocks is None or plan.granularity != "node":
+    if opened is None or plan.granularity != "node":
         return plan
     stages = tuple(
         msgspec.structs.replace(
-            stage, nodes=blocks.segment_nodes(stage.first_block, stage.last_block)
+            stage, nodes=opened.blocks.segment_nodes(stage.first_block, stage.last_block)
         )
         for stage in plan.stages
     )
@@ -288,9 +315,17 @@ def plan_opened(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Plan, Kept[Profile]]:
-    """Plan an opened network on this machine, and return the profile it rests on too."""
+    """Plan an opened network on this machine, and return the profile it rests on too.
+
+    If no mixture of precisions is admitted, it is planned in f32 alone.
+    """
     profile = settle_profile(opened, wish, fresh=fresh, progress=progress)
-    return plan_live(opened, profile, wish, fresh=fresh, progress=progress), profile
+    try:
+        return plan_live(opened, profile, wish, fresh=fresh, progress=progress), profile
+    except InfeasibleError:
+        if not opened.variants.networks:
+            raise
+    return plan_opened(opened.in_f32, wish, fresh=fresh, progress=progress)
 
 
 def settle_profile(
@@ -328,12 +363,23 @@ def plan_live(
     """Try the best few plans under a profile on the machine, and return the winner.
 
     The winner is kept in the user's cache and returned again, unless `fresh`.
+
+    Raises:
+        InfeasibleError: no plan meets the limits, or the answers of none are near enough.
     """
     inputs = {"profile": profile.sha256, "wish": wish, "code": code_version("plan", "run")}
+    if opened.variants.lowering is not None:
+        inputs["lowering"] = opened.variants.lowering  # names what judged by how it judged
     kept = None if fresh else recall(Plan, profile.value.network, inputs)
     if kept is not None:
         return kept.value
-    chosen, *rivals = best_plans(profile.value, wish)[:BEST]
+    near = admitted(opened, best_plans(profile.value, wish)[:BEST])
+    if not near:
+        raise InfeasibleError(
+            f"the best plans of {opened.network.name} mix precisions, and the answers of none are "
+            "near enough to those in f32; plan in f32, or allow a greater --max-error"
+        )
+    chosen, *rivals = near
     if rivals:
         if progress is not None:
             progress(f"trying the best {len(rivals) + 1} plans", 0, len(rivals) + 1)

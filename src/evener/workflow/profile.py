@@ -1,7 +1,7 @@
 """Profile a network on this machine, and keep the profile for the next time."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +15,7 @@ from evener.profile.segments import Progress as TimingProgress
 from evener.runtime.session import Optimisation
 from evener.workflow.cache import keep, recall
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
+from evener.workflow.precision import PrecisionWish, with_precisions
 from evener.workflow.steps import code_version
 
 
@@ -29,6 +30,7 @@ def profile_network(
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
     optimisation: Optimisation = "all",
+    precision: PrecisionWish | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Kept[Profile]:
@@ -47,6 +49,7 @@ def profile_network(
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
         optimisation: graph optimisation level of the runtimes.
+        precision: the precisions to time, and what they may cost; None for f32.
         fresh: measure again even if a profile is kept.
         progress: told what is being measured.
 
@@ -64,6 +67,7 @@ def profile_network(
         runtimes=runtimes,
         optimisation=optimisation,
     )
+    opened = with_precisions(opened, precision, progress=progress)
     return profile_opened(opened, fresh=fresh, progress=progress)
 
 
@@ -83,9 +87,11 @@ def profile_opened(
         opened.blocks,
         opened.machine,
         runtimes=opened.runtimes,
+        variants=opened.segments_in,
         optimisation=opened.optimisation,
         progress=_told(progress),
     )
+    profile = msgspec.structs.replace(profile, variants=dict(opened.variants.keys))
     return _keep(opened, profile, time.perf_counter() - started)
 
 
@@ -111,6 +117,7 @@ def refine_profile(
         opened.blocks,
         wanted,
         runtimes=opened.runtimes,
+        variants=opened.segments_in,
         progress=_told(progress),
     )
     return _keep(opened, better, time.perf_counter() - started)
@@ -141,7 +148,31 @@ def load_profile(path: Path, opened: Opened) -> Kept[Profile]:
             f"{path} is cut where up to {profile.max_live} tensors cross, not "
             f"{opened.blocks.max_live}; add --max-live {profile.max_live}"
         )
-    return kept
+    for precision, key in opened.variants.keys.items():
+        timed = profile.variants.get(precision, key)
+        if timed != key:
+            raise InputError(
+                f"{path} has times of another {precision} network ({timed[:12]}) than these frames "
+                f"give ({key[:12]}); give the --calibration that it was profiled with"
+            )
+    return msgspec.structs.replace(kept, value=only_precisions(profile, opened.variants.keys))
+
+
+def only_precisions(profile: Profile, admitted: Container[str]) -> Profile:
+    """Leave out the times of networks in lower precisions that are not admitted.
+
+    Args:
+        profile: a profile of any machine.
+        admitted: the precisions that are.
+    """
+    out = {precision for precision in profile.variants if precision not in admitted}
+    if not out:
+        return profile
+    return msgspec.structs.replace(
+        profile,
+        segments=tuple(one for one in profile.segments if one.precision not in out),
+        variants={name: key for name, key in profile.variants.items() if name not in out},
+    )
 
 
 def only_runtimes(profile: Profile, runtimes: Sequence[str] | None) -> Profile:
@@ -168,7 +199,8 @@ def only_runtimes(profile: Profile, runtimes: Sequence[str] | None) -> Profile:
 
 
 def _inputs(opened: Opened) -> dict[str, object]:
-    return {
+    lower = {"variants": dict(opened.variants.keys)} if opened.variants.keys else {}
+    return lower | {
         "network": opened.network.sha256,
         "granularity": opened.blocks.granularity,
         "max_live": opened.blocks.max_live,

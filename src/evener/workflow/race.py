@@ -54,6 +54,7 @@ def entrant(opened: Opened, plan: Plan) -> Entrant:
         return Pipeline(
             plan,
             opened.segments,
+            variants=opened.segments_in,
             inputs=opened.network.inputs,
             runtimes=opened.runtimes,
             states=opened.network.states,

@@ -23,6 +23,11 @@ from evener.run.live import Policy
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.check_plan import check_plan
 from evener.workflow.manner import Manner
+from evener.workflow.near_enough import (
+    allowed_agreement,
+    reference_runtime,
+    tolerance_of,
+)
 from evener.workflow.opened import (
     Fixed,
     Opened,
@@ -33,7 +38,8 @@ from evener.workflow.opened import (
     open_network,
 )
 from evener.workflow.pipeline import make_pipeline
-from evener.workflow.plan import plan_opened
+from evener.workflow.plan import decide_admitted, plan_opened
+from evener.workflow.precision import PrecisionWish, with_precisions, with_precisions_of
 from evener.workflow.profile import load_profile, profile_opened
 from evener.workflow.stand_in import StandIns
 from evener.workflow.supervise import check_can_be_supervised, supervised
@@ -52,7 +58,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         plan: the plan that ran.
         tolerance: largest `trace.max_error` that splitting may cause: 0 at the level "extended",
             1e-6 of the largest output at "all", 1e-4 where several runtimes may differ or frames
-            go through in batches.
+            go through in batches; of a plan in lower precision what that was allowed to cost.
+        agreement: share of the answers whose top answer is the unsplit network's; None where
+            answers name no class, or none was compared.
         unsplit_rate_hz: frames per second of the unsplit network alone on one core, timed on the
             same frames just before the run; of simulated processors, predicted for the best one
             of them, and None where none can run it alone.
@@ -68,12 +76,14 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     not_finite: tuple[int, ...] = ()
     board: str | None = None
     slowdown: float = 1.0
+    agreement: float | None = None
 
     @property
     def holds(self) -> bool:
         """Whether every answer was close enough to the unsplit network's."""
         error = self.trace.max_error
-        return error is None or error <= self.tolerance
+        near = error is None or error <= self.tolerance
+        return near and (self.agreement is None or self.agreement >= allowed_agreement(self.plan))
 
 
 def run_network(
@@ -96,6 +106,7 @@ def run_network(
     source_rate_hz: float | None = None,
     batch: int = 1,
     supervise: bool = False,
+    precision: PrecisionWish | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run a network over frames, split as planned, and compare every answer with the whole.
@@ -123,6 +134,8 @@ def run_network(
         source_rate_hz: how many frames come a second; None for as many as are taken.
         batch: how many frames go through the stages at once, where the network can.
         supervise: whether to go on by another plan where a stage fails, hangs or slows down.
+        precision: the precisions that stages may compute in, and what that may cost; None for f32,
+            and with a plan for what it says.
         progress: told what is being done.
 
     Raises:
@@ -159,6 +172,10 @@ def run_network(
     if supervise:
         check_can_be_supervised(opened)
     times: Profile | None = None
+    if given is not None:
+        opened = with_precisions_of(opened, given, precision)
+    else:
+        opened = with_precisions(opened, precision, progress=progress)
     if given is None:
         chosen, times = _plan(opened, stages, profile, processors, progress)
     else:
@@ -278,10 +295,12 @@ def run_opened(
         trace = msgspec.structs.replace(trace, equal=answers.equal, max_error=answers.max_error)
     if stand_ins is not None:
         trace = msgspec.structs.replace(trace, simulated=True, overruns=stand_ins.overruns)
+    agreeing = None if answers is None else answers.agreeing
     return RunResult(
         trace=trace,
         plan=plan,
-        tolerance=_tolerance(opened, plan if stand_ins is None else None, manner, trace),
+        tolerance=tolerance_of(opened, plan, manner, trace, simulated=stand_ins is not None),
+        agreement=None if answers is None or agreeing is None else agreeing / answers.frames,
         unsplit_rate_hz=None if unsplit is None else 1 / unsplit.median_s,
         not_finite=() if unsplit is None else unsplit.not_finite,
     )
@@ -318,7 +337,8 @@ def _plan(
     wish = Wish(stages=stages)
     if profile is not None:
         times = load_profile(profile, opened).value
-        return check_plan(decide(times, wish, processors), opened), times
+        plans = decide_admitted(opened, times, lambda by: (decide(by, wish, processors),))
+        return check_plan(plans[0], opened), times
     plan, kept = plan_opened(opened, wish, progress=progress)
     return plan, kept.value
 
@@ -343,28 +363,6 @@ def take_frames(opened: Opened, frames: int | Path) -> tuple[Sequence[tuple[Arra
 
 def _cycle(pool: Sequence[tuple[Array, ...]], count: int) -> Iterator[tuple[Array, ...]]:
     return (pool[index % len(pool)] for index in range(count))
-
-
-def _tolerance(opened: Opened, plan: Plan | None, manner: Manner, trace: Trace) -> float:
-    """Return what splitting may cause; without a plan, where one runtime computes all.
-
-    A batch is multiplied by other kernels than a frame, which add in another order; so may several
-    threads: ONNX Runtime answers GoogLeNet on two cores 8e-7 apart from one. After
-    a switch any runtime may have computed a stage.
-    """
-    lanes = [lane for stage in plan.stages for lane in stage.lanes] if plan is not None else []
-    runtimes = {part.runtime for lane in lanes for part in lane.parts}
-    if trace.switches:
-        runtimes |= set(opened.runtimes)
-    if manner.batch > 1 or runtimes - {reference_runtime(opened)}:
-        return 1e-4
-    several_threads = bool(trace.switches) or any(len(lane.cores) > 1 for lane in lanes)
-    return 0.0 if opened.optimisation == "extended" and not several_threads else 1e-6
-
-
-def reference_runtime(opened: Opened) -> str:
-    """Name the runtime whose answers to the unsplit network count."""
-    return next(iter(opened.runtimes))
 
 
 def _drop(frame_id: int, outputs: tuple[Array, ...]) -> None:
