@@ -16,6 +16,7 @@ from evener.network.model import load_network
 from evener.plan.count import paper_configurations
 from evener.plan.foresee import with_simulated
 from evener.plan.problem import PAPER_STAGES
+from evener.profile.energy import find_meter
 from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
@@ -272,8 +273,10 @@ def check_energy(wish: Wish) -> None:
     """Refuse to weigh energy on this machine, before measuring.
 
     Raises:
-        InputError: the wish is about energy, of which times measured here say nothing.
+        InputError: the wish is about energy, and nothing here meters it.
     """
+    if find_meter() is not None:
+        return
     if wish.objective == "energy" or wish.max_energy_j is not None:
         raise InputError(
             "nothing here measures energy: give --board or --profile with energies, or plan for "

@@ -9,6 +9,7 @@ import msgspec
 from evener.artifacts.files import Kept, load
 from evener.artifacts.profile import Granularity, Profile, SegmentTime
 from evener.errors import InputError
+from evener.profile.energy import find_meter
 from evener.profile.measure import profile_network as measure_network
 from evener.profile.refine import measure_segments
 from evener.profile.segments import Progress as TimingProgress
@@ -85,6 +86,7 @@ def profile_opened(
         runtimes=opened.runtimes,
         optimisation=opened.optimisation,
         progress=_told(progress),
+        meter=find_meter(),
     )
     return _keep(opened, profile, time.perf_counter() - started)
 
@@ -112,6 +114,7 @@ def refine_profile(
         wanted,
         runtimes=opened.runtimes,
         progress=_told(progress),
+        meter=find_meter(),
     )
     return _keep(opened, better, time.perf_counter() - started)
 
@@ -168,12 +171,14 @@ def only_runtimes(profile: Profile, runtimes: Sequence[str] | None) -> Profile:
 
 
 def _inputs(opened: Opened) -> dict[str, object]:
+    meter = find_meter()
     return {
         "network": opened.network.sha256,
         "granularity": opened.blocks.granularity,
         "max_live": opened.blocks.max_live,
         "machine": opened.machine,
         "optimisation": opened.optimisation,
+        "meter": None if meter is None else meter.name,
         "code": code_version("network", "profile", "runtime"),
     }
 

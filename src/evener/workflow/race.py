@@ -5,7 +5,7 @@ ONNX Runtime's container for prepared weights is not to be had from Python.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import Final
 
@@ -16,9 +16,11 @@ import psutil
 from evener.artifacts.plan import Plan
 from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
+from evener.profile.energy import Meter
 from evener.run.compare import InTurn, Runner, interleave
 from evener.run.entry import Frame
 from evener.run.pipeline import Pipeline
+from evener.run.sink import Emit
 from evener.units import show
 from evener.workflow.opened import Opened
 
@@ -107,6 +109,7 @@ def race(
     rounds: int,
     seed: int = 0,
     free_bytes: int | None = None,
+    meter: Meter | None = None,
 ) -> dict[str, list[Trace]]:
     """Run entrants in turn, round by round, in an order drawn anew each round.
 
@@ -116,6 +119,7 @@ def race(
         rounds: how often each runs.
         seed: what the orders are drawn from.
         free_bytes: memory that is free; asked of the system if None.
+        meter: meters the energy of each turn; None if nothing does.
 
     Returns:
         One trace per round, by name.
@@ -147,6 +151,8 @@ def race(
             name: stack.enter_context(one.open()) if together else InTurn(one.open, frames[:2])
             for name, one in entrants.items()
         }
+        if meter is not None:
+            runners = {name: _Metered(runner, meter) for name, runner in runners.items()}
         return interleave(
             runners,
             frames,
@@ -154,6 +160,27 @@ def race(
             seconds_per_round=min(longest_s, max(shortest_s, _FRAMES * quickest_s)),
             rng=np.random.default_rng(seed),
         )
+
+
+class _Metered:
+    """A runner whose turns are metered; `interleave` opens it, if need be, before its turn."""
+
+    def __init__(self, runner: Runner, meter: Meter) -> None:
+        self._runner = runner
+        self._meter = meter
+
+    @property
+    def credits(self) -> int:
+        return self._runner.credits
+
+    def run(self, frames: Iterable[Frame], emit: Emit, /) -> Trace:
+        self._meter.start()
+        try:
+            trace = self._runner.run(frames, emit)
+        finally:
+            drawn_j = self._meter.stop()
+        energy_j = None if drawn_j is None else drawn_j / trace.frames
+        return msgspec.structs.replace(trace, energy_j=energy_j)
 
 
 def _free_bytes() -> int:
