@@ -13,6 +13,7 @@ from evener.errors import InfeasibleError, InputError
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
+from evener.plan.contended import contended
 from evener.plan.count import paper_configurations
 from evener.plan.foresee import with_simulated
 from evener.plan.problem import PAPER_STAGES
@@ -336,7 +337,9 @@ def plan_live(
     kept = None if fresh else recall(Plan, profile.value.network, inputs)
     if kept is not None:
         return kept.value
-    chosen, *rivals = best_plans(profile.value, wish)[:BEST]
+    chosen, *rivals = (
+        contended(plan, profile.value) for plan in best_plans(profile.value, wish)[:BEST]
+    )
     if rivals:
         if progress is not None:
             progress(f"trying the best {len(rivals) + 1} plans", 0, len(rivals) + 1)
