@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from evener import workflow
+from evener.artifacts.comparison import Comparison, LeftOut, Limit
 from evener.artifacts.files import Artifact, Kept, load, save
 from evener.artifacts.plan import Lane, Part, Plan
 from evener.artifacts.plans import Plans
@@ -127,6 +128,7 @@ OPTIONS = {
     "bench": [
         "--rounds",
         "--max-latency",
+        "--little",
         "--optimisation",
         "--processors",
         "--runtimes",
@@ -740,6 +742,8 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "given": (("a", "b"),),
         "rounds": 2,
         "max_latency_s": pytest.approx(0.08),
+        "max_latency_share": None,
+        "little": None,
         "optimisation": "all",
         "processors": ("cpu0",),
         "runtimes": None,
@@ -747,6 +751,32 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "fixed": {},
         "states": {},
     }
+
+
+def test_bench_takes_a_limit_relative_to_the_copies_and_a_little_core(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    code, _, _ = evener("bench", "a", "--little", "0.4", "--max-latency", "0.65x")
+
+    call = workflow_calls["bench_networks"]
+    assert (call["max_latency_s"], call["max_latency_share"]) == (None, 0.65)
+    assert call["little"] == 0.4
+    assert code == 0
+
+
+def test_bench_ends_with_1_where_a_plan_misses_its_latency_limit(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, tiny_comparison: Comparison
+) -> None:
+    missed = Limit(network="a", max_latency_s=0.02, latency_p99_s=0.03, copies_p99_s=0.05)
+    left_out = LeftOut(network="a", name="openvino AUTO", reason="no room")
+    comparison = msgspec.structs.replace(tiny_comparison, limits=(missed,), left_out=(left_out,))
+    monkeypatch.setattr(workflow, "bench_networks", lambda *_, **__: comparison)
+
+    code, out, _ = evener("bench", "a", "--max-latency", "20ms")
+
+    assert code == 1
+    assert "99 took at most 30 ms, the limit of 20 ms is missed" in " ".join(out.split())
+    assert "a: without openvino AUTO: no room" in " ".join(out.split())
 
 
 def test_profile_measures_again_if_asked(evener: Evener, workflow_calls: Calls) -> None:

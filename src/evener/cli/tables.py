@@ -22,6 +22,7 @@ from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.artifacts.split import Split
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Switch, Trace
+from evener.cli.comparison_lines import comparison_lines, comparison_table
 from evener.cli.plan_lines import bound, energy, estimate, measured, simulated
 from evener.cli.stage_words import blocks_of, span, stage_in_words
 from evener.units import count, show
@@ -214,35 +215,7 @@ def _(trace: Trace) -> RenderableType:
 
 @lay_out.register
 def _(comparison: Comparison) -> RenderableType:
-    rows = [
-        (
-            row.network,
-            row.kind,
-            row.name,
-            show(row.rate_hz, "rate"),
-            f"{show(row.rate_low_hz, 'rate')} - {show(row.rate_high_hz, 'rate')}",
-            show(row.latency_p50_s, "time"),
-            show(row.latency_p99_s, "time"),
-        )
-        for row in comparison.rows
-    ]
-    ratios = [
-        (
-            f"{one.network}: the plan reaches {one.median:.3f} of the best other, {one.over} "
-            f"({one.low:.3f} - {one.high:.3f})"
-        )
-        for one in comparison.ratios
-    ]
-    return Group(
-        table(
-            f"frames by the wall clock, median of {count(comparison.rounds, 'round')} and their "
-            "quartiles",
-            ("network", "kind", "stages", ">rate", ">quartiles", ">p50", ">p99"),
-            rows,
-        ),
-        *ratios,
-        f"over all networks (geometric mean): {comparison.ratio_best:.3f}",
-    )
+    return Group(table(*comparison_table(comparison)), *comparison_lines(comparison))
 
 
 @lay_out.register
