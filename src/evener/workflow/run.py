@@ -326,11 +326,13 @@ def _cycle(pool: Sequence[tuple[Array, ...]], count: int) -> Iterator[tuple[Arra
 def _tolerance(opened: Opened, plan: Plan | None, manner: Manner) -> float:
     """Return what splitting may cause; without a plan, where one runtime computes all.
 
-    A batch is multiplied by other kernels than a frame, which add in another order.
+    A batch is multiplied by other kernels than a frame, which add in another order; a device has
+    kernels of its own.
     """
     lanes = [lane for stage in plan.stages for lane in stage.lanes] if plan is not None else []
     runtimes = {part.runtime for lane in lanes for part in lane.parts}
-    if manner.batch > 1 or runtimes - {reference_runtime(opened)}:
+    devices = any(not lane.cores for lane in lanes)
+    if manner.batch > 1 or devices or runtimes - {reference_runtime(opened)}:
         return 1e-4
     return 0.0 if opened.optimisation == "extended" else 1e-6
 
