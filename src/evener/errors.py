@@ -11,6 +11,7 @@
     ├── InfeasibleError          the input is valid but a limit cannot be met; exit code 1
     ├── StageFailedError         a stage of a running pipeline raised
     ├── FrameFailedError         the unsplit network cannot answer a frame
+    ├── UnavailableError         a service takes no request just now; says when to ask again
     ├── RuntimeFailedError       a runtime refused a network or failed to run it
     └── ChannelError             a hand-off between stages ended
         ├── ChannelClosedError   the other side closed it
@@ -177,6 +178,18 @@ class FrameFailedError(EvenerError):
     def __init__(self, message: str, *, frame_id: int) -> None:
         super().__init__(message)
         self.frame_id = frame_id
+
+
+class UnavailableError(EvenerError):
+    """A service takes no request just now: it is full, ends, or has broken down.
+
+    Attributes:
+        retry_after_s: when it is worth asking again, in seconds.
+    """
+
+    def __init__(self, message: str, *, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class RuntimeFailedError(EvenerError):

@@ -320,6 +320,12 @@ def evener(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, s
 
 
 @pytest.fixture
+def tiny_comparison() -> Comparison:
+    """Return what `bench` would find."""
+    return COMPARISON
+
+
+@pytest.fixture
 def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     """Replace the workflow by one that notes what it was called with, and answers at once."""
     calls: dict[str, dict[str, Any]] = {}

@@ -187,6 +187,12 @@ def test_ctrl_c_while_a_library_is_loaded_is_no_fault_of_it(
         (("run", "x", "--frames", "0"), "'0' is neither a count from 1 nor an .npz file"),
         (("run", "x", "--frames", "a.png"), "'a.png' is neither a count from 1 nor an .npz file"),
         (("bench",), "evener bench: missing argument 'NET...'"),
+        (("bench", "x", "--max-latency", "0x"), "'0x' is no share: write such as 0.65x"),
+        (("bench", "x", "--max-latency", "ax"), "'ax' is no share: write such as 0.65x"),
+        (("bench", "x", "--max-latency", "20"), "'20' has no unit, and is no time: write '20 ms'"),
+        (("bench", "x", "--little", "1"), "'1' is not a share from 0.01 to below 1, such as 0.4"),
+        (("bench", "x", "--little", "0"), "'0' is not a share from 0.01 to below 1, such as 0.4"),
+        (("bench", "x", "--little", "a"), "'a' is not a number"),
         (("bench", "x", "--rounds", "many"), "'many' is not a valid integer range"),
     ],
 )

@@ -15,11 +15,12 @@ import msgspec
 import pytest
 
 from evener import workflow
+from evener.artifacts.comparison import Comparison, LeftOut, Limit
 from evener.artifacts.files import Artifact, Kept, load, save
 from evener.artifacts.plan import Lane, Part, Plan
 from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Execution, Profile
-from evener.artifacts.trace import Trace
+from evener.artifacts.trace import Switch, Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.tables import runtimes
 from evener.cli.verb import Verb
@@ -95,6 +96,7 @@ OPTIONS = {
         "--policy",
         "--source-rate",
         "--batch",
+        "--supervise",
         "--board",
         "--transfers",
         "--no-compute",
@@ -109,6 +111,7 @@ OPTIONS = {
     "bench": [
         "--rounds",
         "--max-latency",
+        "--little",
         "--optimisation",
         "--processors",
         "--runtimes",
@@ -462,7 +465,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("--profile", "q.json", "--out", str(out), "--optimisation", "extended"),
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
         *("--runtimes", "onnxruntime", "--transport", "processes"),
-        *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4"),
+        *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4", "--supervise"),
     )
 
     call = workflow_calls["run_network"]
@@ -483,6 +486,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "policy": "drop_oldest",
         "source_rate_hz": 12.5,
         "batch": 4,
+        "supervise": True,
         "fixed": {},
         "states": {},
     }
@@ -555,6 +559,36 @@ def test_among_ranks_the_first_runs_and_the_others_serve(
 
 
 @pytest.mark.usefixtures("workflow_calls")
+def test_changes_of_plan_are_told(evener: Evener, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = workflow.run_network("tiny", frames=4)
+    switch = Switch(
+        frame=7,
+        at_s=1.25,
+        cause="failed",
+        reason="stage 1 on cpu0 failed at frame 7: device gone",
+        before="2 stages: cpu0[0] > cpu0[1]",
+        after="one session: cpu0[0]",
+        replayed=2,
+        pause_s=0.5,
+    )
+    trace = msgspec.structs.replace(told.trace, switches=(switch,), replayed=2)
+    result = msgspec.structs.replace(told, trace=trace)
+    monkeypatch.setattr(workflow, "run_network", lambda *_, **__: result)
+    asked = ("run", "tiny", "--frames", "25", "--supervise")
+
+    out = " ".join(evener(*asked)[1].split())
+    printed = json.loads(evener(*asked, "--json")[1])
+
+    assert (
+        "after 1.25 s, from frame 7 on: 2 stages: cpu0[0] > cpu0[1] gave way to one session: "
+        "cpu0[0], failed: stage 1 on cpu0 failed at frame 7: device gone (2 frames run again, "
+        "500 ms without an answer)"
+    ) in out
+    assert printed["switches"] == [msgspec.to_builtins(switch)]
+    assert printed["replayed"] == 2
+
+
+@pytest.mark.usefixtures("workflow_calls")
 def test_what_was_left_out_and_batches_are_told(
     evener: Evener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -606,6 +640,8 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "given": (("a", "b"),),
         "rounds": 2,
         "max_latency_s": pytest.approx(0.08),
+        "max_latency_share": None,
+        "little": None,
         "optimisation": "all",
         "processors": ("cpu0",),
         "runtimes": None,
@@ -613,6 +649,32 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "fixed": {},
         "states": {},
     }
+
+
+def test_bench_takes_a_limit_relative_to_the_copies_and_a_little_core(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    code, _, _ = evener("bench", "a", "--little", "0.4", "--max-latency", "0.65x")
+
+    call = workflow_calls["bench_networks"]
+    assert (call["max_latency_s"], call["max_latency_share"]) == (None, 0.65)
+    assert call["little"] == 0.4
+    assert code == 0
+
+
+def test_bench_ends_with_1_where_a_plan_misses_its_latency_limit(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, tiny_comparison: Comparison
+) -> None:
+    missed = Limit(network="a", max_latency_s=0.02, latency_p99_s=0.03, copies_p99_s=0.05)
+    left_out = LeftOut(network="a", name="openvino AUTO", reason="no room")
+    comparison = msgspec.structs.replace(tiny_comparison, limits=(missed,), left_out=(left_out,))
+    monkeypatch.setattr(workflow, "bench_networks", lambda *_, **__: comparison)
+
+    code, out, _ = evener("bench", "a", "--max-latency", "20ms")
+
+    assert code == 1
+    assert "99 took at most 30 ms, the limit of 20 ms is missed" in " ".join(out.split())
+    assert "a: without openvino AUTO: no room" in " ".join(out.split())
 
 
 def test_profile_measures_again_if_asked(evener: Evener, workflow_calls: Calls) -> None:

@@ -91,10 +91,10 @@ def test_a_pool_beside_a_skip_falls_to_the_right_as_it_would_be_one_more_tensor(
     assert units(body) == [["a"], ["p", "b"], ["c", "y"]]
 
 
-def test_what_no_main_node_follows_falls_to_the_left_all_the_same() -> None:
+def test_beside_a_tensor_that_is_still_read_a_light_node_falls_to_the_last_unit() -> None:
     body = "a = MatMul(x, w) p = Relu(a) b = MatMul(a, w) y = Add(b, p)"
 
-    assert units(body) == [["a", "p"], ["b", "y"]]
+    assert units(body) == [["a"], ["p", "b", "y"]]
 
 
 def test_leading_nodes_go_with_the_first_main_node() -> None:

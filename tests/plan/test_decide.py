@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
-from evener.plan import candidates, make_baseline, make_plan
+from evener.plan import candidates, make_baseline, make_front, make_plan
 from evener.plan.baselines import BASELINES
 
 ProfileOf = Callable[..., Profile]
+OBJECTIVES: tuple[Objective, ...] = ("throughput", "latency", "energy")
 
 
 @pytest.fixture
@@ -235,3 +237,119 @@ def test_a_plan_survives_being_written(board: Profile) -> None:
     plan = make_plan(board)
 
     assert msgspec.json.decode(msgspec.json.encode(plan), type=type(plan)) == plan
+
+
+@pytest.fixture
+def clocked(profile_of: ProfileOf) -> Profile:
+    """A CPU of two clocks and a GPU of one, on a machine that draws a watt when idle."""
+    times = {
+        ("cpu0", 1, 1e9): lambda first, last: 2.0 * (last - first + 1),
+        ("cpu0", 1, 2e9): lambda first, last: 1.0 * (last - first + 1),
+        ("gpu0", 1): lambda first, last: 2.0 * (last - first + 1),
+    }
+    joules = {
+        ("cpu0", 1, 1e9): lambda first, last: 2.0 * (last - first + 1),
+        ("cpu0", 1, 2e9): lambda first, last: 5.0 * (last - first + 1),
+        ("gpu0", 1): lambda first, last: 3.0 * (last - first + 1),
+    }
+    return profile_of(2, {"cpu0": 1, "gpu0": 1}, times, energies=joules, idle_w=1.0)
+
+
+def clocks(plan: Plan) -> list[tuple[str, float | None]]:
+    return [(lane.processor, lane.clock_hz) for stage in plan.stages for lane in stage.lanes]
+
+
+def test_least_energy_weighs_what_stages_draw_against_the_idle_time(clocked: Profile) -> None:
+    plan = make_plan(clocked, objective="energy")
+
+    # Alone at the low clock: 4 J and 4 s of idling; with the GPU 2 J + 3 J and 2 s of it.
+    assert clocks(plan) in (
+        [("cpu0", 1e9), ("gpu0", None)],
+        [("gpu0", None), ("cpu0", 1e9)],
+    )
+    assert (plan.energy_j, plan.rate_hz) == (2.0 + 3.0 + 2.0 * 1.0, 0.5)
+
+
+def test_of_equally_quick_plans_the_thriftier_is_taken(clocked: Profile) -> None:
+    plan = make_plan(clocked, stages=2)
+
+    # The stage beside the GPU's may take as long as that.
+    assert ("cpu0", 1e9) in clocks(plan)
+    assert plan.rate_hz == 0.5
+
+
+def test_a_rate_that_the_thriftiest_plan_misses_costs_energy(clocked: Profile) -> None:
+    plan = make_plan(clocked, objective="energy", min_rate_hz=0.6)
+
+    assert plan.rate_hz >= 0.6
+    assert plan.energy_j is not None
+    assert plan.energy_j > 7.0
+
+
+def test_an_energy_limit_costs_rate_and_holds(clocked: Profile) -> None:
+    free = make_plan(clocked)
+    limited = make_plan(clocked, max_energy_j=7.0)
+
+    assert limited.energy_j == 7.0
+    assert limited.rate_hz < free.rate_hz
+
+
+def test_the_front_holds_the_best_plan_by_every_objective(clocked: Profile) -> None:
+    front = make_front(clocked)
+
+    assert [plan.rate_hz for plan in front] == sorted(
+        (plan.rate_hz for plan in front), reverse=True
+    )
+    assert {plan.objective for plan in front} == {"pareto"}
+    for objective in OBJECTIVES:
+        best = make_plan(clocked, objective=objective)
+        assert (best.rate_hz, best.latency_s, best.energy_j) in [
+            (plan.rate_hz, plan.latency_s, plan.energy_j) for plan in front
+        ]
+    assert make_plan(clocked, objective="pareto").stages == front[0].stages
+
+
+def test_the_front_keeps_the_limits(clocked: Profile) -> None:
+    front = make_front(clocked)
+    within = make_front(clocked, min_rate_hz=0.5, max_energy_j=8.0)
+
+    assert within == tuple(
+        plan for plan in front if plan.rate_hz >= 0.5 and (plan.energy_j or 0) <= 8.0
+    )
+    assert 0 < len(within) < len(front)
+
+
+def test_without_energies_the_front_weighs_rate_and_latency(profile_of: ProfileOf) -> None:
+    profile = profile_of(1, {"cpu0": 2}, {("cpu0", 1): lambda *_: 2.0, ("cpu0", 2): lambda *_: 1.5})
+
+    assert [(plan.rate_hz, plan.latency_s, plan.energy_j) for plan in make_front(profile)] == [
+        (1.0, 2.0, None),
+        (1 / 1.5, 1.5, None),
+    ]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_both_methods_choose_plans_of_the_same_figures(
+    clocked: Profile, objective: Objective
+) -> None:
+    by_dp = make_plan(clocked, objective=objective)
+    by_all = make_plan(clocked, objective=objective, method="exhaustive")
+
+    assert (by_dp.rate_hz, by_dp.latency_s, by_dp.energy_j) == pytest.approx(
+        (by_all.rate_hz, by_all.latency_s, by_all.energy_j)
+    )
+
+
+def test_energy_without_energies_is_refused(profile_of: ProfileOf) -> None:
+    profile = profile_of(1, {"cpu0": 1}, {("cpu0", 1): lambda *_: 1.0})
+
+    with pytest.raises(InputError, match="the profile of board has no energies of cpu0"):
+        make_plan(profile, objective="energy")
+    with pytest.raises(InputError, match="has no energies of cpu0"):
+        make_front(profile, max_energy_j=1.0)
+
+
+def test_the_bound_holds_for_every_plan_at_every_clock(clocked: Profile) -> None:
+    for plan in make_front(clocked):
+        assert plan.bound_rate_hz is not None
+        assert plan.rate_hz <= plan.bound_rate_hz

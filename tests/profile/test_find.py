@@ -8,7 +8,7 @@ import pytest
 from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Execution
 from evener.errors import InputError
-from evener.profile.find import SOFTWARE, core_sets, find_processors
+from evener.profile.find import SOFTWARE, core_sets, find_processors, with_little
 from evener.runtime.devices import Device, merge
 from evener.runtime.session import Optimisation, Session
 
@@ -268,3 +268,30 @@ def test_a_gpu_of_software_counts_only_if_asked_for(
     )
 
     assert [one.name for one in machine.processors] == names
+
+
+def test_the_fastest_cluster_is_parted_into_a_full_half_and_a_throttled_one(tree: Tree) -> None:
+    tree.write("online", "0-4")
+    for cpu, capacity in enumerate((1024, 1024, 1024, 400, 400)):
+        tree.cpu(cpu, capacity=capacity)
+    machine = find_processors(
+        sysfs=tree.root, cpuinfo=tree.root / "cpuinfo", affinity={0, 1, 2, 3, 4}, runtimes=RUNTIMES
+    )
+
+    big, little, slow = with_little(machine, 0.4).processors
+
+    assert (big.name, big.cores, big.core_sets, big.share) == ("big", (0, 1), (1, 2), 1.0)
+    assert (little.name, little.cores, little.core_sets) == ("little", (2,), (1,))
+    assert (little.share, little.capacity) == (0.4, 0.4)
+    assert slow == machine.processors[1]
+
+
+def test_a_single_core_has_no_half_to_throttle(tree: Tree) -> None:
+    tree.write("online", "0")
+    tree.cpu(0)
+    machine = find_processors(
+        sysfs=tree.root, cpuinfo=tree.root / "cpuinfo", affinity={0}, runtimes=RUNTIMES
+    )
+
+    with pytest.raises(InputError, match=r"cpu0 of .* has one core .* \(0\).* takes two"):
+        with_little(machine, 0.4)

@@ -78,3 +78,13 @@ def test_every_run_writes_the_same_arrays() -> None:
     time_session(session, clock=session.clock)
 
     assert len(set(session.written)) == 1
+
+
+def test_on_a_throttled_core_short_runs_are_timed_many_at_once() -> None:
+    # Three runs at full speed, and one that stands still for the quota, again and again.
+    session = ScriptedSession(cycle([0.001, 0.001, 0.001, 0.007]))
+
+    timing = time_session(session, clock=session.clock, throttled=True)
+
+    assert timing.median_s == pytest.approx(0.0025, rel=0.05)
+    assert timing.high_s == pytest.approx(timing.low_s, rel=0.1)

@@ -7,7 +7,7 @@ import pytest
 
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
-from evener.run.compare import Ratio, interleave, paired_ratio
+from evener.run.compare import InTurn, Ratio, interleave, paired_ratio
 from evener.run.pipeline import Pipeline
 from evener.testing import plans
 from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, vector
@@ -94,6 +94,47 @@ def test_a_round_that_lasts_a_time_gives_every_lane_as_many_turns() -> None:
         )["a"]
 
     assert kept.frames == 9  # twice three to begin with, and three for the tick before the second
+
+
+def test_what_is_open_for_its_turn_only_is_warmed_up_and_closed_each_time() -> None:
+    values: list[float] = []
+    runtime = ScriptedRuntime(lambda _, value: values.append(value))
+    other = ScriptedRuntime()
+
+    runners = {
+        "a": InTurn(lambda: opened(runtime), FRAMES[2:]),
+        "b": InTurn(lambda: opened(other), FRAMES[:1]),
+    }
+    traces = interleave(runners, FRAMES, rounds=2, frames_per_round=2, rng=np.random.default_rng(0))
+
+    assert values == [2, 0, 1] * 3
+    assert len(runtime.sessions) == len(other.sessions) == 3
+    assert all(session.closed for session in (*runtime.sessions, *other.sessions))
+    assert [trace.frames for trace in traces["a"]] == [2, 2]
+
+
+def test_never_are_two_open_that_have_turns_only() -> None:
+    runtimes = [ScriptedRuntime(), ScriptedRuntime()]
+    most_open: list[int] = []
+
+    def count(_: str, __: float) -> None:
+        sessions = [session for runtime in runtimes for session in runtime.sessions]
+        most_open.append(sum(not session.closed for session in sessions))
+
+    for runtime in runtimes:
+        runtime.script = count
+    interleave(
+        {
+            "a": InTurn(lambda: opened(runtimes[0]), FRAMES[:1]),
+            "b": InTurn(lambda: opened(runtimes[1]), FRAMES[:1]),
+        },
+        FRAMES,
+        rounds=3,
+        seconds_per_round=0.001,
+        rng=np.random.default_rng(0),
+    )
+
+    assert set(most_open) == {1}
 
 
 def test_the_ratio_is_that_of_the_rounds_not_of_the_means() -> None:

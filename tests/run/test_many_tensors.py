@@ -55,11 +55,20 @@ def by_stages(blocks: Blocks, ends: list[int], runtime: str, lanes: int) -> Plan
     return plans.of_stages(*stages)
 
 
-@pytest.mark.parametrize("runtime", list(installed()))
-@pytest.mark.parametrize("ends", [[2], [1, 2]], ids=["whole", "halves"])
-@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize(
+    ("runtime", "ends", "lanes", "transport"),
+    [
+        *(
+            pytest.param(runtime, ends, lanes, "threads", id=f"{runtime}-{len(ends)}x{lanes}")
+            for runtime in installed()
+            for ends in ([2], [1, 2])
+            for lanes in (1, 2)
+        ),
+        pytest.param("onnxruntime", [1, 2], 1, "processes", id="processes"),
+    ],
+)
 def test_each_output_is_that_of_the_formula_in_the_networks_order(
-    network: Network, runtime: str, ends: list[int], lanes: int
+    network: Network, runtime: str, ends: list[int], lanes: int, transport: str
 ) -> None:
     blocks = cut_into_blocks(network, "strict")
     frames = random_frames(network.inputs, 7, seed=0)
@@ -69,6 +78,7 @@ def test_each_output_is_that_of_the_formula_in_the_networks_order(
         lambda first, last: segment_model(network, blocks, first, last),
         inputs=network.inputs,
         runtimes=installed(),
+        transport=transport,
     ) as pipeline:
         pipeline.run(frames, lambda _, answer: answers.append([one.copy() for one in answer]))
 

@@ -290,6 +290,59 @@ def test_a_failure_in_the_first_stage_travels_past_the_others() -> None:
         assert emitted(pipeline, numbered(2)) == [(0, 2), (1, 3)]
 
 
+def test_whoever_takes_the_news_of_a_failed_frame_gets_every_other_answer() -> None:
+    def script(model: str, value: float) -> None:
+        if model == "h1>y" and value in {4, 5, 20}:  # frames 3, 4 and 19, plus one
+            raise ValueError("no such luck")
+
+    seen: list[tuple[int, str]] = []
+    with scripted(chain(*TWO_BY_TWO), script) as pipeline:
+        trace = pipeline.run(
+            iter(numbered(20)),
+            lambda number, _: seen.append((number, "answered")),
+            failed=lambda number, error: seen.append((number, str(error).partition(": ")[2])),
+        )
+
+    lost = {3, 4, 19}
+    assert seen == [(n, "no such luck" if n in lost else "answered") for n in range(20)]
+    assert trace.frames == 20
+
+
+def test_what_the_taker_of_failures_raises_ends_the_run() -> None:
+    def script(_: str, value: float) -> None:
+        if value == 2:
+            raise ValueError("no such luck")
+
+    def failed(_: int, error: BaseException) -> None:
+        raise OSError("nobody listens") from error
+
+    with scripted(chain((1, [DEVICE])), script) as pipeline:
+        with pytest.raises(OSError, match="nobody listens"):
+            pipeline.run(numbered(4), lambda *_: None, failed=failed)
+        assert pipeline.in_flight == {}
+
+
+def test_what_a_lane_was_busy_adds_up_over_runs() -> None:
+    ticks = iter(float(tick) for tick in range(1000))
+    runtime = ScriptedRuntime()
+    plan = chain((1, [DEVICE]))
+    with Pipeline(
+        plan,
+        texts(1),
+        inputs=[vector("x")],
+        runtimes={"scripted": runtime},
+        clock=lambda: next(ticks),  # a second passes whenever someone looks
+    ) as pipeline:
+        pipeline.run(numbered(3), lambda *_: None)
+        (first,) = pipeline.progress()
+        pipeline.run(numbered(2), lambda *_: None)
+        (second,) = pipeline.progress()
+
+    assert first.busy_s == sum(first.recent_s)
+    assert second.busy_s == first.busy_s + sum(second.recent_s)
+    assert second.busy_s >= 5
+
+
 def test_what_emit_raises_comes_back_and_the_pipeline_stays_usable() -> None:
     def emit(number: int, _: tuple[Array, ...]) -> None:
         if number == 4:

@@ -106,6 +106,24 @@ def test_stages_and_copies_on_ranks_answer_as_threads_do_run_after_run(count: in
     assert in_flight == {}
 
 
+def test_a_rank_that_cannot_go_on_ends_all_of_them() -> None:
+    program = """
+from evener.comm import mpi
+from evener.run.ranks import serve_ranks
+from evener.workflow.ranks import own_rank
+if own_rank() > 0:
+    serve_ranks()
+else:
+    line = mpi.MpiLine(mpi.world(), 1, 0, orders=True)
+    line.send("nonsense")
+    line.receive()
+"""
+    ended = run_on(2, "-c", program)
+
+    assert ended.returncode != 0
+    assert "'str' object has no attribute 'number'" in ended.stderr
+
+
 @given(lanes=st.integers(1, 30), count=st.integers(1, 9))
 def test_every_rank_gets_its_share_of_the_lanes_and_neighbours_stay_together(
     lanes: int, count: int

@@ -2,7 +2,8 @@
 
 import pytest
 
-from evener.run.record import LaneRecord, Record, trace_of
+from evener.artifacts.trace import Switch
+from evener.run.record import LaneRecord, Record, trace_of, trace_of_legs
 
 
 def recorded(granted: list[float], emitted: list[float], waited: list[float]) -> Record:
@@ -67,3 +68,45 @@ def test_a_lane_that_no_frame_came_to_was_not_busy() -> None:
     (stage,) = trace_of(recorded([0], [10], [0]), [lane], credits=1).stages
 
     assert (stage.frames, stage.median_s, stage.busy) == (0, 0, 0)
+
+
+def switch(frame: int) -> Switch:
+    return Switch(
+        frame=frame,
+        at_s=0.0,
+        cause="failed",
+        reason="stage 0 on p failed at frame 2: gone",
+        before="one session: p[]",
+        after="one session: q[]",
+        replayed=1,
+        pause_s=0.0,
+    )
+
+
+def test_a_run_in_legs_has_its_rate_over_the_pauses_too_and_the_lanes_of_its_last_plan() -> None:
+    whole = recorded([0, 0, 1, 2], [1, 2, 9, 10], [0] * 4)
+    lane = LaneRecord(stage=0, processor="q", cores=(), times_s=[1, 1], planned_s=1.0)
+    last = trace_of(recorded([1, 2], [9, 10], [5, 7]), [lane], credits=1)
+
+    trace = trace_of_legs(whole, last, switches=[switch(2)], replayed=1, credits=1)
+
+    assert (trace.frames, trace.elapsed_s, trace.rate_hz) == (4, 10, 3 / 9)
+    assert trace.latency_p99_s == pytest.approx(8, rel=0.01)
+    assert (trace.wait_p50_s, trace.stages, trace.replayed) == (6, last.stages, 1)
+    assert [(one.frame, one.pause_s) for one in trace.switches] == [(2, 7)]
+
+
+def test_the_pause_before_the_first_answer_counts_from_its_admission() -> None:
+    whole = recorded([2, 3], [10, 11], [0, 0])
+
+    trace = trace_of_legs(whole, None, switches=[switch(0)], replayed=1, credits=1)
+
+    assert trace.switches[0].pause_s == 8
+
+
+def test_a_switch_after_the_last_answer_changed_nothing_and_is_left_out() -> None:
+    whole = recorded([0, 1], [1, 2], [0, 0])
+
+    trace = trace_of_legs(whole, None, switches=[switch(2)], replayed=0, credits=1)
+
+    assert (trace.switches, trace.stages, trace.wait_p50_s) == ((), (), 0)

@@ -7,13 +7,13 @@ import pytest
 
 from evener.runtime.pinning import PROCESS_CORES
 from evener.testing import tiny
-from evener.workflow import live
+from evener.workflow import race
 
 
 @pytest.fixture(autouse=True)
 def _quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(live, "_ROUND_S", (0.005, 0.005))
+    monkeypatch.setattr(race, "_ROUND_S", (0.005, 0.005))
 
 
 @pytest.fixture

@@ -6,14 +6,16 @@ import msgspec
 import pytest
 
 from evener.artifacts.comparison import Comparison, Ratio
-from evener.artifacts.plan import Plan
+from evener.errors import InfeasibleError
 from evener.network.frames import random_frames
 from evener.plan.decide import make_baseline
+from evener.runtime.peer import known_peers
 from evener.testing import plans, tiny
-from evener.workflow import bench, live
+from evener.workflow import bench, race
 from evener.workflow.bench import bench_networks, describe, together
-from evener.workflow.opened import Opened, open_network
+from evener.workflow.opened import open_network
 from evener.workflow.profile import profile_network
+from evener.workflow.race import Entrant
 
 
 def test_every_network_has_a_row_for_the_plan_and_each_baseline(
@@ -23,28 +25,40 @@ def test_every_network_has_a_row_for_the_plan_and_each_baseline(
 
     found = bench_networks([net, other], rounds=3)
 
+    kinds = ["plan", "single", "all_cores", "copies", *["peer"] * len(known_peers())]
     assert [(row.network, row.kind) for row in found.rows] == [
-        (network, kind)
-        for network in ("dense", "other")
-        for kind in ("plan", "single", "all_cores", "copies")
+        (network, kind) for network in ("dense", "other") for kind in kinds
     ]
+    assert {row.name for row in found.rows if row.kind == "peer"} == set(known_peers())
     for row in found.rows:
         assert 0 < row.rate_low_hz <= row.rate_hz <= row.rate_high_hz
         assert 0 < row.latency_p50_s <= row.latency_p99_s
-        assert row.predicted_rate_hz is not None
+        assert (row.predicted_rate_hz is None) == (row.kind == "peer")
     assert [ratio.network for ratio in found.ratios] == ["dense", "other"]
     assert found.rounds == 3
+    assert set(found.ratio_means) == {"single", "all_cores", "copies", *known_peers()}
+    assert found.left_out == ()
+    assert found.holds
 
 
 def ratio(network: str, median: float) -> Comparison:
     one = Ratio(network=network, over="copies", median=median, low=median, high=median)
-    return Comparison(rows=(), ratios=(one,), ratio_best=median, rounds=3)
+    return Comparison(
+        rows=(),
+        ratios=(one,),
+        ratio_best=median,
+        rounds=3,
+        ratios_each=(one,),
+        ratio_means={"copies": median} | ({network: median} if network != "c" else {}),
+    )
 
 
 def test_ratios_of_networks_are_put_together_by_geometric_mean() -> None:
     found = together([ratio("a", 0.5), ratio("b", 2.0), ratio("c", 8.0)])
 
     assert found.ratio_best == pytest.approx(2.0)
+    assert found.ratio_means == {"copies": pytest.approx(2.0)}  # the one that all have
+    assert len(found.ratios_each) == 3
     assert [one.network for one in found.ratios] == ["a", "b", "c"]
 
 
@@ -62,13 +76,13 @@ def test_plans_that_run_the_same_are_measured_once(
     net: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[set[str]] = []
-    measure = live.measure_plans
+    ran = race.race
 
-    def noted(opened: Opened, plans: dict[str, Plan], *given: object, **options: object) -> object:
-        measured.append(set(plans))
-        return measure(opened, plans, *given, **options)  # type: ignore[arg-type] # as given
+    def noted(entrants: dict[str, Entrant], *given: object, **options: object) -> object:
+        measured.append(set(entrants))
+        return ran(entrants, *given, **options)  # type: ignore[arg-type] # as given
 
-    monkeypatch.setattr(bench, "measure_plans", noted)
+    monkeypatch.setattr(bench, "race", noted)
     opened = open_network(net)
     profile = profile_network(net).value
     copies = make_baseline(profile, "copies")
@@ -82,3 +96,23 @@ def test_plans_that_run_the_same_are_measured_once(
     assert msgspec.structs.replace(rows["plan"], kind="copies") == rows["copies"]
     if found.ratios[0].over == "copies":
         assert found.ratio_best == 1
+
+
+def test_a_baseline_too_big_for_the_memory_is_left_out_and_a_plan_refused(
+    net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open_network(net)
+    profile = profile_network(net).value
+    single = make_baseline(profile, "single")
+    frames = random_frames(opened.network.inputs, 2, seed=0)
+    needed = race.plan_bytes(opened, single)
+
+    monkeypatch.setattr(race, "_free_bytes", lambda: round(needed / 0.79))
+    found = bench.compare_opened(opened, single, profile, frames, rounds=2)
+    if make_baseline(profile, "copies").stages != single.stages:
+        assert "copies" in {one.name for one in found.left_out}
+        assert "copies" not in {row.kind for row in found.rows}
+
+    monkeypatch.setattr(race, "_free_bytes", lambda: needed // 2)
+    with pytest.raises(InfeasibleError, match="'plan' needs about .* of memory"):
+        bench.compare_opened(opened, single, profile, frames, rounds=2)

@@ -15,7 +15,7 @@ from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
-from evener.workflow import learn, live, place
+from evener.workflow import learn, place, race
 from evener.workflow.build import build_project
 from evener.workflow.steps import open_steps
 
@@ -55,7 +55,7 @@ def write_project(folder: Path) -> Path:
 
 def shorten(patch: pytest.MonkeyPatch) -> None:
     """Measure as little as possible."""
-    patch.setattr(live, "_ROUND_S", (0.005, 0.005))
+    patch.setattr(race, "_ROUND_S", (0.005, 0.005))
     patch.setattr(place, "ROUNDS", 2)
     patch.setattr(place, "LEAST_FRAMES", 50)
 
@@ -261,8 +261,8 @@ def test_a_build_beside_another_is_refused(project: Path) -> None:
 _QUICK = """
 import sys
 from pathlib import Path
-from evener.workflow import build, live, place
-live._ROUND_S = (0.005, 0.005)
+from evener.workflow import build, race, place
+race._ROUND_S = (0.005, 0.005)
 place.ROUNDS, place.LEAST_FRAMES = 2, 50
 said = open(sys.argv[2], "w")
 def progress(message, done, total):

@@ -70,6 +70,31 @@ sys.exit(77)
     assert ranks.start_ranks(3, ["run", "x"]) == 1
 
 
+def test_after_ctrl_c_the_launcher_is_waited_for_and_rank_0_says_how_it_ended(
+    tmp_path: Path,
+) -> None:
+    program = """
+import os, signal
+def stopped(*_):
+    open(os.environ["EVENER_EXIT_CODE_FILE"], "w").write("130")
+    raise SystemExit(130)
+signal.signal(signal.SIGINT, stopped)
+os.killpg(0, signal.SIGINT)
+signal.pause()
+"""
+    starter = f"""
+import sys
+from evener.workflow import ranks
+ranks.find_launcher = lambda: {fake_launcher(tmp_path, program)!r}
+sys.exit(ranks.start_ranks(2, []))
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", starter], capture_output=True, check=False, process_group=0
+    )
+
+    assert (ended.returncode, ended.stderr) == (130, b"")
+
+
 def test_ranks_that_end_before_rank_0_did_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

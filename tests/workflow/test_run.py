@@ -34,6 +34,17 @@ def test_a_network_in_two_stages_answers_as_the_whole_to_the_bit(net: str) -> No
 
 
 @pytest.mark.usefixtures("two_cores")
+def test_several_threads_may_add_in_another_order_than_one(net: str, tmp_path: Path) -> None:
+    plan = plan_by_hand(net, cuts=[], on=[("cpu0", 2)], runtimes=["onnxruntime"])
+    save(tmp_path / "plan.json", plan)
+
+    result = run_network(net, frames=4, plan=tmp_path / "plan.json", optimisation="extended")
+
+    assert result.tolerance == 1e-6
+    assert result.holds
+
+
+@pytest.mark.usefixtures("two_cores")
 def test_answers_are_written_in_the_order_of_the_frames(net: str, tmp_path: Path) -> None:
     frames = np.stack([frame for (frame,) in tiny.frames(9)])
     np.savez(tmp_path / "in.npz", x=frames)

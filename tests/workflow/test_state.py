@@ -17,7 +17,7 @@ from evener.network.split import whole_model
 from evener.runtime import get_runtime, pinning
 from evener.workflow import opened as under_test
 from evener.workflow import run_network, split_network
-from evener.workflow.supervise import supervise
+from evener.workflow.supervise import supervised
 
 CORE = min(pinning.PROCESS_CORES)
 # Three dense layers; the second adds what it answered to the frame before.
@@ -133,5 +133,5 @@ def test_no_change_of_plan_may_lose_the_state(recurrent: Path) -> None:
     opened = under_test.open_network(str(recurrent), fixed=FIXED, states=STATES)
     unused: Any = None
 
-    with pytest.raises(InputError, match="keeps the state 'h' .* would lose it with a change"):
-        supervise(opened, unused, unused, unused)
+    with pytest.raises(InputError, match="keeps h from frame to frame, which is lost"):
+        supervised(opened, unused, unused, unused)

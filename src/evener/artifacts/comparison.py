@@ -1,4 +1,4 @@
-"""Plans and baselines measured against each other in one interleaved run."""
+"""Plans, baselines and peers measured against each other in one interleaved run."""
 
 from typing import ClassVar, Literal
 
@@ -6,11 +6,11 @@ import msgspec
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One plan of one network, over all rounds.
+    """One plan or peer of one network, over all rounds.
 
     Attributes:
         network: name of the network.
-        name: the plan in short, such as "copies 2 x 1 core".
+        name: the plan in short, such as "copies 2 x 1 core"; of a peer, its name.
         kind: what it is.
         rate_hz: median over the rounds, by the wall clock.
         rate_low_hz: lower quartile.
@@ -18,6 +18,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         latency_p50_s: median over the rounds of the median latency.
         latency_p99_s: median over the rounds of the 99th percentile.
         predicted_rate_hz: what the planner predicted.
+        energy_j: median over the rounds of the energy per frame, that of the idle machine
+            included; None where nothing meters it.
     """
 
     network: str
@@ -29,14 +31,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     latency_p50_s: float
     latency_p99_s: float
     predicted_rate_hz: float | None = None
+    energy_j: float | None = None
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rate of the plan over the best other row of the same network, paired by round.
+    """Rate of the plan over another row of the same network, paired by round.
 
     Attributes:
         network: name of the network.
-        over: kind of the best other row.
+        over: kind of the other row; of a peer, its name.
         median: median of the ratios.
         low: lower quartile.
         high: upper quartile.
@@ -49,14 +52,57 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     high: float
 
 
+class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a plan kept the latency that it was to keep.
+
+    Attributes:
+        network: name of the network.
+        max_latency_s: the limit.
+        copies_p99_s: 99th percentile of the copies' latency, measured before planning, where the
+            limit is a share of it.
+        latency_p99_s: what the plan reached: the median over the rounds.
+    """
+
+    network: str
+    max_latency_s: float
+    latency_p99_s: float
+    copies_p99_s: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether it was kept."""
+        return self.latency_p99_s <= self.max_latency_s
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What could not take part.
+
+    Attributes:
+        network: name of the network.
+        name: of the baseline or peer.
+        reason: why.
+    """
+
+    network: str
+    name: str
+    reason: str
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rows and ratios of one interleaved run.
 
     Attributes:
-        rows: every plan of every network.
-        ratios: one per network.
+        rows: every plan and peer of every network.
+        ratios: over the best other row, one per network.
         ratio_best: geometric mean of the ratios' medians.
-        rounds: how often each plan ran.
+        rounds: how often each ran.
+        ratios_each: over each other row of each network.
+        ratio_means: geometric mean over the networks of the ratios' medians, by what they are over;
+            only what every network has.
+        limits: how the latency limit was kept, one per network where there is one.
+        left_out: what could not take part.
+        little: share of the little cores' time that could be used, where some were throttled.
+        energy_meter: what metered the energy, where something does.
         simulated: whether nothing ran and every figure comes from the simulator.
     """
 
@@ -67,4 +113,15 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ratios: tuple[Ratio, ...]
     ratio_best: float
     rounds: int
+    ratios_each: tuple[Ratio, ...] = ()
+    ratio_means: dict[str, float] = {}
+    limits: tuple[Limit, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    little: float | None = None
+    energy_meter: str | None = None
     simulated: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether each plan kept its latency limit."""
+        return all(limit.holds for limit in self.limits)

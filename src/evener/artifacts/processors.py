@@ -22,6 +22,8 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         cache_bytes: size of its last-level cache, where the system says.
         clocks_hz: clocks that a plan may choose from, ascending; empty where the system chooses.
         memory_bytes: most that its sessions may hold together; None where nothing limits them.
+        share: share of each core's time that may be used, in (0, 1]; below 1 where a quota
+            throttles them.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Processor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     cache_bytes: int | None = None
     clocks_hz: tuple[float, ...] = ()
     memory_bytes: int | None = None
+    share: float = 1.0
 
     @property
     def units(self) -> int:

@@ -68,8 +68,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         wait_p50_s: median wait for a credit, which latency leaves out unless the source does not
             wait; after a switch, that under the last plan.
         stages: one entry per lane; after a switch, those of the last plan.
-        batch: how many frames went through the stages at once; stages count and time such
-            batches, and the latency of a frame is its batch's.
+        batch: how many frames went through the stages at once; stages and switches count and time
+            such batches, and the latency of a frame is its batch's.
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.
         quality: metrics of the answers against labels; None where there were no labels.

@@ -1,15 +1,52 @@
 """`evener bench NET...`: hold the plan against what needs no planner, in one run."""
 
-from typing import TYPE_CHECKING
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
 
+from evener import units
 from evener.cli import options, output
 from evener.cli.verb import Verb
+from evener.errors import InputError
 
 if TYPE_CHECKING:
     from evener.runtime.session import Optimisation
+
+LEAST_SHARE: Final = 0.01
+
+
+def read_limit(text: str) -> tuple[float | None, float | None]:
+    """Read a longest latency: in seconds, or as a share of the copies' 99th percentile.
+
+    Example:
+        >>> read_limit("40 ms"), read_limit("0.65x")
+        ((0.04, None), (None, 0.65))
+    """
+    number = text.strip().removesuffix("x")
+    if number == text.strip():
+        return options.read_time(text), None
+    try:
+        share = float(number)
+    except ValueError:
+        share = nan
+    if not (isfinite(share) and share > 0):
+        raise InputError(f"'{text}' is no share: write such as 0.65x, with a number above 0")
+    return None, share
+
+
+def read_share(text: str) -> float:
+    """Read a share of a core's time.
+
+    Example:
+        >>> read_share("0.4")
+        0.4
+    """
+    share = units.parse(text, "number")
+    if not LEAST_SHARE <= share < 1:
+        raise InputError(f"'{text}' is not a share from {LEAST_SHARE} to below 1, such as 0.4")
+    return share
 
 
 @click.command(
@@ -17,6 +54,7 @@ if TYPE_CHECKING:
     examples=(
         "evener bench squeezenet",
         'evener bench resnet50 googlenet --rounds 7 --max-latency "80 ms" --json',
+        "evener bench alexnet --little 0.4 --max-latency 0.65x",
     ),
     what_next="See where the time goes: evener run NET --frames 100 shows how busy each stage is.",
 )
@@ -37,10 +75,18 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--max-latency",
-    "max_latency_s",
-    metavar="TIME",
-    callback=options.through(options.read_time),
-    help='Only plans predicted to be at most this slow, such as "80 ms".',
+    "limit",
+    metavar="TIME|SHAREx",
+    callback=options.through(read_limit),
+    help='Keep the latency of the plan below this, such as "80 ms"; 0.65x is that share of what '
+    "99 of 100 frames take with copies, which is measured first. Exit code 1 if it is missed.",
+)
+@click.option(
+    "--little",
+    metavar="SHARE",
+    callback=options.through(read_share),
+    help="Throttle half of the fastest cores to this share of their time, for everything that is "
+    "measured, as if the machine had little cores: 0.4 is 1 ms in 2.5 ms. Needs root.",
 )
 @options.optimisation_option
 @options.processors_option
@@ -53,7 +99,8 @@ def command(
     *,
     nets: tuple[str, ...],
     rounds: int,
-    max_latency_s: float | None,
+    limit: tuple[float | None, float | None] | None,
+    little: float | None,
     optimisation: "Optimisation",
     processors: tuple[str, ...] | None,
     runtimes: tuple[str, ...] | None,
@@ -61,20 +108,24 @@ def command(
     fixed: dict[str, float],
     states: dict[str, str],
     as_json: bool,
-) -> None:
-    """Race the plan against the baselines.
+) -> int:
+    """Race the plan against its rivals.
 
-    The plan of each NET is measured beside a single processor, all cores and copies.
+    The plan of each NET is measured beside a single processor, all cores and copies, and beside
+    OpenVINO's hints LATENCY and THROUGHPUT and its AUTO device where it is installed.
     NET is an ONNX file or the name of a built-in network. Rates are the median over the rounds,
     with their quartiles; the ratio is that of the plan's rate to the best other's, round by round.
     """
     from evener import workflow
 
+    max_latency_s, max_latency_share = limit or (None, None)
     with output.progress() as report:
         result = workflow.bench_networks(
             nets,
             rounds=rounds,
             max_latency_s=max_latency_s,
+            max_latency_share=max_latency_share,
+            little=little,
             optimisation=optimisation,
             processors=processors,
             runtimes=runtimes,
@@ -89,3 +140,4 @@ def command(
         from evener.cli.tables import lay_out
 
         output.print_for_people(lay_out(result))
+    return 0 if result.holds else 1

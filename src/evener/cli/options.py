@@ -262,7 +262,7 @@ def max_live_option(command: CommandT) -> CommandT:
         type=click.IntRange(min=1),
         metavar="N",
         help="By --granularity node, let up to N tensors cross a cut. More than 2 help networks of "
-        "many branches or skips, and take longer to measure.  [default: 2]",
+        "many branches or skips, and transformers; they take longer to measure.  [default: 2]",
     )(command)
 
 

@@ -19,6 +19,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     "policy": "block",
     "source_rate_hz": None,
     "batch": 1,
+    "supervise": False,
 }
 
 
@@ -34,6 +35,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
         "evener run resnet50 --frames 60 --stages 2 --ranks 2",
         "evener run squeezenet --frames 300 --source-rate 200 --policy latest_only",
         "evener run squeezenet --frames 100 --batch 4",
+        "evener run squeezenet --frames 10000 --supervise --transport processes",
     ),
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )
@@ -104,6 +106,11 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     default=1,
     show_default=True,
     help="How many frames go through the stages at once, where the network can.",
+)
+@click.option(
+    "--supervise",
+    is_flag=True,
+    help="Go on by another plan where a stage fails, hangs or stays slower than planned.",
 )
 @click.option(
     "--board",
@@ -207,7 +214,7 @@ def _run(
     if given != _OF_THIS_MACHINE:
         raise click.UsageError(
             "a board is simulated frame by frame in threads: leave out --transport, --ranks, "
-            "--policy, --source-rate and --batch"
+            "--policy, --source-rate, --batch and --supervise"
         )
     if profile is not None:
         raise click.UsageError("a board has times of its own: give --board or --profile")

@@ -21,7 +21,8 @@ from evener.artifacts.profile import Profile, SegmentTime
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.artifacts.split import Split
 from evener.artifacts.tensor import Tensor
-from evener.artifacts.trace import Trace
+from evener.artifacts.trace import Switch, Trace
+from evener.cli.comparison_lines import comparison_lines, comparison_table
 from evener.cli.plan_lines import bound, energy, estimate, measured, simulated
 from evener.cli.stage_words import blocks_of, span, stage_in_words
 from evener.units import count, show
@@ -208,40 +209,13 @@ def _(trace: Trace) -> RenderableType:
         f"{show(trace.latency_p99_s, 'time')} (p99), {trace.dropped} dropped",
         _equality(trace),
         *quality,
+        *map(_switch, trace.switches),
     )
 
 
 @lay_out.register
 def _(comparison: Comparison) -> RenderableType:
-    rows = [
-        (
-            row.network,
-            row.kind,
-            row.name,
-            show(row.rate_hz, "rate"),
-            f"{show(row.rate_low_hz, 'rate')} - {show(row.rate_high_hz, 'rate')}",
-            show(row.latency_p50_s, "time"),
-            show(row.latency_p99_s, "time"),
-        )
-        for row in comparison.rows
-    ]
-    ratios = [
-        (
-            f"{one.network}: the plan reaches {one.median:.3f} of the best other, {one.over} "
-            f"({one.low:.3f} - {one.high:.3f})"
-        )
-        for one in comparison.ratios
-    ]
-    return Group(
-        table(
-            f"frames by the wall clock, median of {count(comparison.rounds, 'round')} and their "
-            "quartiles",
-            ("network", "kind", "stages", ">rate", ">quartiles", ">p50", ">p99"),
-            rows,
-        ),
-        *ratios,
-        f"over all networks (geometric mean): {comparison.ratio_best:.3f}",
-    )
+    return Group(table(*comparison_table(comparison)), *comparison_lines(comparison))
 
 
 @lay_out.register
@@ -371,6 +345,16 @@ def _cores(cores: Sequence[int]) -> str:
 def _processor(lane: Lane) -> str:
     clock = "" if lane.clock_hz is None else f" at {lane.clock_hz / 1e6:.0f} MHz"
     return f"{lane.processor}{clock}"
+
+
+def _switch(switch: Switch) -> str:
+    when = f"after {show(switch.at_s, 'time')}, from frame {switch.frame} on"
+    again = count(switch.replayed, "frame")
+    pause = show(switch.pause_s, "time")
+    return (
+        f"{when}: {switch.before} gave way to {switch.after}, {switch.cause}: {switch.reason} "
+        f"({again} run again, {pause} without an answer)"
+    )
 
 
 def _equality(trace: Trace) -> str:

@@ -4,7 +4,8 @@ A unit is a main node (a convolution or a product with weights) with nodes aroun
 A light node falls to the left, into the unit of what it reads, if some tensor that it reads is of
 no more use once it has run: an activation, a normalisation, the sum that ends a residual unit. Else
 it would only put one more tensor across the place behind it; then it falls to the right, into the
-unit of the first main node that needs it: the pool before a branch, or beside a skip connection.
+unit of the first main node that needs it: the pool before a branch, or beside a skip connection; or
+into the last unit if none does: an output that repeats an input.
 DequantizeLinear always falls to the right, because before it the tensor is four times smaller.
 Units keep the order of their main nodes, and none needs a later one. What touches a state is one
 unit, with all between.
@@ -37,8 +38,8 @@ def units_of(flow: Flow, part: range) -> tuple[int, ...]:
             unit[number] = main.index(number)
             continue
         following = [at for at, one in enumerate(main) if flow.before[one] >> number & 1]
-        if following and not _falls_left(flow, number):
-            unit[number] = following[0]
+        if not _falls_left(flow, number):
+            unit[number] = following[0] if following else max(0, len(main) - 1)
         else:
             makers = (flow.maker[value] for value in _inputs(flow, number))
             unit[number] = max((unit[one] for one in makers if one in unit), default=0)

@@ -102,6 +102,44 @@ def find_processors(
     )
 
 
+def with_little(machine: Machine, share: float) -> Machine:
+    """Divide the fastest cluster into a full half, "big", and a throttled one, "little".
+
+    Of an odd number of cores the full half gets one more. Other processors stay as they are.
+
+    Args:
+        machine: what was found.
+        share: share of the time of each little core that may be used, in (0, 1).
+
+    Raises:
+        InputError: the cluster has but one core.
+    """
+    cluster = machine.cpu
+    if len(cluster.cores) < 2:
+        raise InputError(
+            f"{cluster.name} of {machine.host} has one core that this process may use "
+            f"({show_cores(cluster.cores)}), and a throttled core beside a full one takes two; "
+            "widen the process's cpuset, or do without a little core"
+        )
+    full = (len(cluster.cores) + 1) // 2
+    halves = [
+        msgspec.structs.replace(
+            cluster,
+            name=name,
+            cores=cores,
+            core_sets=core_sets(len(cores)),
+            capacity=cluster.capacity * part,
+            share=part,
+        )
+        for name, cores, part in (
+            ("big", cluster.cores[:full], 1.0),
+            ("little", cluster.cores[full:], share),
+        )
+    ]
+    others = [one for one in machine.processors if one is not cluster]
+    return msgspec.structs.replace(machine, processors=(*halves, *others))
+
+
 def core_sets(cores: int) -> tuple[int, ...]:
     """Return how many cores of a cluster one stage may get: powers of two, and all of them.
 

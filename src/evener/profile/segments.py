@@ -51,6 +51,11 @@ class Place:
         branches = ", branches at once" * (self.execution == "parallel")
         return f"{self.runtime} on {cores}{self.processor.name}{branches}"
 
+    @property
+    def pinned(self) -> tuple[int, ...]:
+        """The logical CPUs that its threads are pinned to; none for a device."""
+        return self.processor.cores[: self.cores]
+
     def record(self, segment: Segment, timing: Timing) -> SegmentTime:
         """Write down a time of a segment at this place."""
         return SegmentTime(
@@ -152,10 +157,9 @@ def time_segments(
     for segment, places in wanted:
         model = model_of(*segment)
         for place in places:
-            cores = place.processor.cores[: place.cores]
             what = f"blocks {segment[0]} to {segment[1]}, {place}"
             try:
-                with pinned(cores):
+                with pinned(place.pinned):
                     timing = _time(place, runtimes, model, optimisation, clock)
             except RuntimeFailedError as error:
                 refusals[place][segment] = error
@@ -178,13 +182,13 @@ def _time(
 ) -> Timing:
     session = runtimes[place.runtime].open(
         model,
-        cores=place.processor.cores[: place.cores],
+        cores=place.pinned,
         precision=place.precision,
         optimisation=optimisation,
         execution=place.execution,
         processor=place.processor.name,
     )
     try:
-        return time_session(session, clock=clock)
+        return time_session(session, clock=clock, throttled=place.processor.share < 1)
     finally:
         session.close()

@@ -1,12 +1,14 @@
-"""Compare pipelines fairly: all open, taking turns in shuffled order, round after round.
+"""Compare pipelines fairly: they take turns in shuffled order, round after round.
 
 A machine that grows warm, or a neighbour that wakes up, then slows every one of them alike, and
 the ratio within a round keeps its meaning when the rates do not.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from itertools import cycle, islice
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -14,8 +16,56 @@ import numpy as np
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
 from evener.run.entry import Frame
-from evener.run.pipeline import Pipeline
+from evener.run.sink import Emit
 from evener.runtime.session import Array
+
+
+class Runner(Protocol):
+    """What can take turns: a pipeline that is open, or whatever else answers frames in order."""
+
+    @property
+    def credits(self) -> int:
+        """Most frames in flight."""
+        ...
+
+    def run(self, frames: Iterable[Frame], emit: Emit, /) -> Trace:
+        """Answer frames until there are none left; see `evener.run.pipeline.Pipeline.run`."""
+        ...
+
+
+class InTurn:
+    """A runner that is open only while it has its turn, since not all fit in memory together.
+
+    Args:
+        open_: opens it.
+        warm_up: frames that it answers each time before those that count.
+    """
+
+    def __init__(
+        self, open_: Callable[[], AbstractContextManager[Runner]], warm_up: Sequence[Frame]
+    ) -> None:
+        self._open = open_
+        self._warm_up = warm_up
+        self._stack = ExitStack()
+        self._runner: Runner | None = None
+
+    @property
+    def credits(self) -> int:
+        """Most frames in flight; opens it."""
+        return self._opened().credits
+
+    def run(self, frames: Iterable[Frame], emit: Emit, /) -> Trace:
+        """Open it if it is not, answer frames, and close it."""
+        with self._stack:
+            runner = self._opened()
+            self._runner = None
+            return runner.run(frames, emit)
+
+    def _opened(self) -> Runner:
+        if self._runner is None:
+            self._runner = self._stack.enter_context(self._open())
+            self._runner.run(self._warm_up, _drop)
+        return self._runner
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +83,7 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def interleave(
-    pipelines: Mapping[str, Pipeline],
+    pipelines: Mapping[str, Runner],
     frames: Sequence[Frame],
     *,
     rounds: int,
@@ -42,7 +92,7 @@ def interleave(
     seconds_per_round: float | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[Trace]]:
-    """Run every open pipeline once in each round, in an order drawn anew, after one warm-up.
+    """Run every pipeline once in each round, in an order drawn anew, after one warm-up.
 
     Args:
         pipelines: by name; all take the same frames.

@@ -22,7 +22,7 @@ from evener.network.state import State
 from evener.run.entry import Entry, Frame
 from evener.run.live import LiveSource, Policy, Waiting
 from evener.run.record import LaneProgress, Record, trace_of
-from evener.run.sink import Emit, Sink
+from evener.run.sink import Emit, Failed, Sink
 from evener.run.transport import Joints, Transport, get_transport
 from evener.run.wiring import Wiring, wire
 from evener.runtime.session import Array, Optimisation, Runtime
@@ -164,7 +164,13 @@ class Pipeline:
         self._shut(cause)
 
     def run(
-        self, frames: Iterable[Frame], emit: Emit, *, first: int = 0, policy: Policy = "block"
+        self,
+        frames: Iterable[Frame],
+        emit: Emit,
+        *,
+        first: int = 0,
+        policy: Policy = "block",
+        failed: Failed | None = None,
     ) -> Trace:
         """Answer frames, in order, until there are none left.
 
@@ -172,8 +178,9 @@ class Pipeline:
         Only `credits` frames are taken from the iterable before the first answer. A list or tuple
         is checked whole before anything runs, any other iterable frame by frame.
 
-        When a frame fails, those before it are still emitted, those after it are dropped, and
-        nothing is left in flight: the pipeline can run again. An interrupt (Ctrl-C) closes it.
+        When a frame fails, those before it are still emitted, those after it are dropped (see
+        `failed`), and nothing is left in flight: the pipeline can run again. An interrupt (Ctrl-C)
+        closes it.
 
         Args:
             frames: one tuple of arrays per frame, in the order of `inputs`.
@@ -185,6 +192,9 @@ class Pipeline:
                 for a credit, and what is too much is left out ("drop_oldest", "drop_newest"), or
                 all but the newest ("latest_only"). Frames keep their numbers, and their latency
                 counts from their arrival.
+            failed: called instead of `emit`, in its turn, with the number of a frame that a stage
+                failed at and what it raised; the run then goes on with the next. None ends the
+                run there.
 
         Raises:
             InputError: no frame at all, an array of a wrong shape or type, or a run in progress.
@@ -197,16 +207,23 @@ class Pipeline:
         if not self._running.acquire(blocking=False):
             raise InputError("this pipeline runs already; wait for its end or open another")
         try:
-            return self._run(self._checked(frames, first), emit, first, policy)
+            return self._run(self._checked(frames, first), emit, first, policy, failed)
         finally:
             self._running.release()
 
-    def _run(self, frames: Iterator[Frame], emit: Emit, first: int, policy: Policy) -> Trace:
+    def _run(
+        self,
+        frames: Iterator[Frame],
+        emit: Emit,
+        first: int,
+        policy: Policy,
+        failed: Failed | None,
+    ) -> Trace:
         record = Record(self._clock)
         lanes = [lane for stage in self._lanes for lane in stage]
         if self._sink is None:
             raise InputError("this pipeline is not open; use it as a context manager")
-        self._sink.begin(emit, record, first=first)
+        self._sink.begin(emit, record, first=first, failed=failed)
         if policy != "block" and self._stateful:
             raise InputError(
                 "the network keeps a state from each frame to the next, and no frame may be left "

@@ -7,7 +7,8 @@ from evener.artifacts.plan import Lane
 from evener.run.record import RECENT, LaneProgress
 
 _NO_FRAME: Final = -1.0
-_TIMES: Final = 3  # where the times begin; before them the frame, since when, and how many are done
+_BUSY: Final = 3  # before it the frame, since when, and how many are done
+_TIMES: Final = 4  # where the times begin
 GAUGE_DOUBLES: Final = _TIMES + RECENT
 """Room that a gauge needs."""
 
@@ -35,8 +36,8 @@ class Gauge:
         >>> gauge.at
         (7, 1.5)
         >>> gauge.end(0.5)
-        >>> gauge.at, gauge.frames, gauge.recent_s
-        ((None, 0.0), 1, [0.5])
+        >>> gauge.at, gauge.frames, gauge.recent_s, gauge.busy_s
+        ((None, 0.0), 1, [0.5], 0.5)
     """
 
     def __init__(self, room: Room) -> None:
@@ -60,8 +61,13 @@ class Gauge:
         frames = self.frames
         return [self._room[_TIMES + n % RECENT] for n in range(max(0, frames - RECENT), frames)]
 
+    @property
+    def busy_s(self) -> float:
+        """What all frames took since the lane was opened, those of earlier runs too, in seconds."""
+        return self._room[_BUSY]
+
     def reset(self) -> None:
-        """Begin to count anew."""
+        """Begin to count anew; only `busy_s` goes on."""
         self._room[0], self._room[1], self._room[2] = _NO_FRAME, 0.0, 0.0
 
     def begin(self, frame_id: int, now_s: float) -> None:
@@ -76,6 +82,7 @@ class Gauge:
             frames = self._room[2]
             self._room[_TIMES + int(frames) % RECENT] = took_s
             self._room[2] = frames + 1
+            self._room[_BUSY] += took_s
 
     def progress(self, stage: int, lane: Lane, process: int | None = None) -> LaneProgress:
         """Say where a lane is that writes here."""
@@ -88,4 +95,5 @@ class Gauge:
             frames=self.frames,
             recent_s=self.recent_s,
             process=process,
+            busy_s=self.busy_s,
         )

@@ -7,6 +7,7 @@ neighbours. Where a rank dies, MPI ends them all.
 
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Final
@@ -17,7 +18,7 @@ from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.tensor import Tensor
 from evener.comm import mpi
 from evener.comm.channel import Channel
-from evener.errors import InputError, StageFailedError
+from evener.errors import EvenerError, InputError, StageFailedError
 from evener.run import orders
 from evener.run.carrier import Carrier
 from evener.run.correspondence import Correspondence
@@ -55,8 +56,21 @@ class Quit(msgspec.Struct, frozen=True):
 
 
 def serve_ranks() -> None:
-    """Be a rank other than 0: make lanes as rank 0 says, until it quits."""
+    """Be a rank other than 0: make lanes as rank 0 says, until it quits.
+
+    What goes wrong here, beside what is reported of a lane, ends all ranks: rank 0 would wait for
+    this one for ever.
+    """
     comm = mpi.world()
+    try:
+        _serve(comm)
+    except BaseException:
+        traceback.print_exc()
+        comm.Abort(EvenerError.exit_code)
+        raise
+
+
+def _serve(comm: Any) -> None:  # noqa: ANN401 - only `evener.comm` names MPI's types
     joined = mpi.Joined(comm)
     line = mpi.MpiLine(comm, 0, _LINE_OF_RANK, orders=False)
     while True:
@@ -65,20 +79,21 @@ def serve_ranks() -> None:
             return
         if isinstance(order, Leave):
             joined.release()
-            continue
-        threading.Thread(
-            target=serve_lane,
-            args=(
-                mpi.MpiLine(comm, 0, order.number, orders=False),
-                lambda address, _: joined.join(address),
-            ),
-            kwargs={
-                "clock": time.perf_counter,
-                "gauge": Gauge([0.0] * GAUGE_DOUBLES),
-            },
-            name=f"orders of line {order.number}",
-            daemon=True,
-        ).start()
+        else:
+            _serve_lane(comm, joined, order)
+
+
+def _serve_lane(comm: Any, joined: mpi.Joined, order: Serve) -> None:  # noqa: ANN401 - as above
+    threading.Thread(
+        target=serve_lane,
+        args=(
+            mpi.MpiLine(comm, 0, order.number, orders=False),
+            lambda address, _: joined.join(address),
+        ),
+        kwargs={"clock": time.perf_counter, "gauge": Gauge([0.0] * GAUGE_DOUBLES)},
+        name=f"orders of line {order.number}",
+        daemon=True,
+    ).start()
 
 
 def quit_ranks() -> None:

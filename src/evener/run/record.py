@@ -41,6 +41,7 @@ class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
         frames: how many frames it ran before in this run.
         recent_s: times of the last of them, at most `RECENT`, in seconds.
         process: id of the process it lives in; None for this one.
+        busy_s: what all frames took since it was opened, those of earlier runs too, in seconds.
     """
 
     stage: int
@@ -50,6 +51,7 @@ class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
     frames: int
     recent_s: Sequence[float]
     process: int | None = None
+    busy_s: float = 0.0
 
 
 class LaneRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,13 +13,14 @@ from evener.run.record import Record
 from evener.runtime.session import Array
 
 Emit = Callable[[int, tuple[Array, ...]], None]
+Failed = Callable[[int, BaseException], None]
 
 
 class Sink:
     """The outlet of the last stage: the writing half of a channel.
 
     The lane whose answer is next emits it, and those that wait behind it; the others go on with
-    their work. After a frame failed, later ones are dropped.
+    their work. After a frame failed, later ones are dropped, unless someone takes the news of it.
 
     Args:
         tensors: what the last stage hands on.
@@ -37,15 +38,19 @@ class Sink:
         self._closed = False
         self._order: InOrder[Message] = InOrder()
         self._emit: Emit = _nowhere
+        self._failed: Failed | None = None
         self._record: Record = Record(perf_counter)
         self.failure: BaseException | None = None
         """What a stage or `emit` raised in this run, if one did."""
 
-    def begin(self, emit: Emit, record: Record, *, first: int = 0) -> None:
+    def begin(
+        self, emit: Emit, record: Record, *, first: int = 0, failed: Failed | None = None
+    ) -> None:
         """Emit the answers of a new run from a number on; none of another may be in flight."""
         with self._lock:
             self._order = InOrder(first)
-            self._emit, self._record, self.failure = emit, record, None
+            self._emit, self._failed = emit, failed
+            self._record, self.failure = record, None
 
     def close(self) -> None:
         """Emit nothing from now on: the run that waited for it is over.
@@ -53,7 +58,7 @@ class Sink:
         What comes later stays in flight, so that it can be run again elsewhere.
         """
         with self._lock:
-            self._emit = _nowhere
+            self._emit, self._failed = _nowhere, None
             self._closed = True
 
     def settle(self) -> None:
@@ -101,17 +106,23 @@ class Sink:
 
     def _emit_one(self, message: Message) -> None:
         if self.failure is None:
-            if message.error is not None:
+            if message.error is not None and self._failed is None:
                 self._fail(message.error)
-            elif message.slot is not None:
+            else:
                 self._record.emitted.append(self._record.clock())
                 try:
-                    self._emit(message.frame_id, tuple(message.slot.arrays))
+                    self._tell(message)
                 except BaseException as error:  # noqa: BLE001 - the caller's code; raised again to it
                     self._fail(error)
         if message.slot is not None:
             self._free.append(message.slot)
         self._entry.release(message.frame_id, self._record.clock())
+
+    def _tell(self, message: Message) -> None:
+        if message.slot is not None:
+            self._emit(message.frame_id, tuple(message.slot.arrays))
+        elif message.error is not None and self._failed is not None:
+            self._failed(message.frame_id, message.error)
 
     def _fail(self, error: BaseException) -> None:
         self.failure = error

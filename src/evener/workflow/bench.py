@@ -1,13 +1,16 @@
-"""Measure plans against single, all cores and copies, network by network, in interleaved runs."""
+"""Measure plans against single, all cores, copies and peers, in interleaved runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from math import exp, log
 from statistics import mean
+from typing import Final
 
 import msgspec
 
-from evener.artifacts.comparison import Comparison, Ratio, Row
-from evener.artifacts.plan import Plan
+from evener.artifacts.comparison import Comparison, LeftOut, Limit, Ratio, Row
+from evener.artifacts.plan import Lane, Plan
+from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
 from evener.network.frames import random_frames
@@ -15,10 +18,30 @@ from evener.plan.baselines import BASELINES
 from evener.plan.decide import make_baseline
 from evener.run.compare import paired_ratio
 from evener.runtime.session import Array, Optimisation
+from evener.workflow.little import Little, little_cores
 from evener.workflow.live import measure_plans, summarise
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
-from evener.workflow.plan import plan_opened
+from evener.workflow.peers import find_peers
+from evener.workflow.plan import plan_opened, settle_profile
+from evener.workflow.race import entrant, race, without_those_too_big
 from evener.workflow.wish import Wish
+
+SPREADS: Final = "onnxruntime"  # the runtime of which one session can span unequal cores
+
+
+class Contest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller asks of a comparison.
+
+    Attributes:
+        rounds: how often each entrant runs.
+        max_latency_s: longest latency of the plan, in seconds.
+        max_latency_share: the same as a share of the 99th percentile of the copies' latency, which
+            is measured first.
+    """
+
+    rounds: int = 15
+    max_latency_s: float | None = None
+    max_latency_share: float | None = None
 
 
 def bench_networks(
@@ -26,6 +49,8 @@ def bench_networks(
     *,
     rounds: int = 15,
     max_latency_s: float | None = None,
+    max_latency_share: float | None = None,
+    little: float | None = None,
     optimisation: Optimisation = "all",
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
@@ -34,15 +59,19 @@ def bench_networks(
     states: States | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Measure the chosen plan of each network against single, all cores and copies.
+    """Measure the chosen plan of each network against single, all cores, copies and peers.
 
-    All plans of a network are open at once and run in turn, in an order drawn anew each round,
+    All are open at once where memory allows, and run in turn, in an order drawn anew each round,
     so that a drift of the machine's speed meets all of them; ratios are taken round by round.
 
     Args:
         nets: paths of ONNX files, or names of built-in networks.
         rounds: how often each plan runs.
-        max_latency_s: longest predicted latency of the plan, in seconds.
+        max_latency_s: longest latency of the plan, in seconds.
+        max_latency_share: or so as a share of the 99th percentile of the copies' latency, which
+            is measured first.
+        little: throttle half of the fastest cluster to this share of its cores' time, for
+            everything that is measured; None to leave the machine as it is.
         optimisation: graph optimisation level of the runtimes.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
@@ -52,30 +81,64 @@ def bench_networks(
         progress: told what is being done.
 
     Raises:
-        InputError: a network, a shape or a processor cannot be used.
-        InfeasibleError: no plan meets the latency limit.
+        InputError: a network, a shape or a processor cannot be used, or no core can be throttled.
+        InfeasibleError: no plan meets the latency limit, or the plan does not fit in memory.
     """
+    contest = Contest(
+        rounds=rounds, max_latency_s=max_latency_s, max_latency_share=max_latency_share
+    )
     found = []
-    for index, net in enumerate(nets):
-        opened = open_network(
-            net,
-            shapes=shapes,
-            fixed=fixed,
-            states=states,
-            processors=processors,
-            runtimes=runtimes,
-            optimisation=optimisation,
-        )
-        plan, profile = plan_opened(
-            opened,
-            Wish(max_latency_s=max_latency_s),
-            progress=progress,
-        )
-        if progress is not None:
-            progress(f"measuring {opened.network.name}", index, len(nets))
-        frames = random_frames(opened.network.inputs, 8, seed=0)
-        found.append(compare_opened(opened, plan, profile.value, frames, rounds=rounds))
+    with little_cores(little) if little is not None else nullcontext() as throttled:
+        for index, net in enumerate(nets):
+            opened = open_network(
+                net,
+                shapes=shapes,
+                fixed=fixed,
+                states=states,
+                processors=None if throttled else processors,
+                runtimes=runtimes,
+                optimisation=optimisation,
+            )
+            if throttled:
+                opened = throttled.on(opened, processors)
+            found.append(_bench(opened, contest, throttled, progress, (index, len(nets))))
     return together(found)
+
+
+def _bench(
+    opened: Opened,
+    contest: Contest,
+    throttled: Little | None,
+    progress: Progress | None,
+    place: tuple[int, int],
+) -> Comparison:
+    """Plan one network and measure it."""
+    frames = random_frames(opened.network.inputs, 8, seed=0)
+    limit_s, copies_p99_s = contest.max_latency_s, None
+    if contest.max_latency_share is not None:
+        first = settle_profile(opened, Wish(), progress=progress)
+        if progress is not None:
+            progress(f"measuring copies of {opened.network.name}", *place)
+        copies = make_baseline(first.value, "copies")
+        traces = measure_plans(opened, {"copies": copies}, frames, rounds=contest.rounds)
+        copies_p99_s = summarise(traces["copies"], rivals=0).latency_p99_s
+        limit_s = contest.max_latency_share * copies_p99_s
+    plan, profile = plan_opened(opened, Wish(max_latency_s=limit_s), progress=progress)
+    if progress is not None:
+        progress(f"measuring {opened.network.name}", *place)
+    found = compare_opened(
+        opened, plan, profile.value, frames, rounds=contest.rounds, throttled=throttled
+    )
+    if limit_s is None:
+        return found
+    reached_s = next(row.latency_p99_s for row in found.rows if row.kind == "plan")
+    limit = Limit(
+        network=opened.network.name,
+        max_latency_s=limit_s,
+        latency_p99_s=reached_s,
+        copies_p99_s=copies_p99_s,
+    )
+    return msgspec.structs.replace(found, limits=(limit,))
 
 
 def compare_opened(
@@ -85,8 +148,9 @@ def compare_opened(
     frames: Sequence[tuple[Array, ...]],
     *,
     rounds: int,
+    throttled: Little | None = None,
 ) -> Comparison:
-    """Measure a plan of one network against its baselines.
+    """Measure a plan of one network against its baselines and peers.
 
     Args:
         opened: the network.
@@ -95,36 +159,96 @@ def compare_opened(
         profile: what the plan rests on; the baselines are made from it.
         frames: what everything runs on.
         rounds: how often each runs.
+        throttled: the throttled cores, if some are.
+
+    Raises:
+        InfeasibleError: the plan does not fit in memory.
     """
     plans: dict[str, Plan] = {"plan": msgspec.structs.replace(plan, what="plan")}
     plans |= {what: make_baseline(profile, what) for what in BASELINES}
+    reasons: dict[str, str] = {}
+    if throttled is not None and SPREADS in opened.runtimes:
+        plans["all_cores"] = over_all_cores(opened.machine, plans["copies"])
+    elif throttled is not None:
+        del plans["all_cores"]
+        reasons["all_cores"] = f"only {SPREADS} keeps one thread on each full and throttled core"
     alike = {kind: _what_runs(one) for kind, one in plans.items()}
     first = {what: kind for kind, what in reversed(alike.items())}
-    distinct = {kind: plans[kind] for kind in first.values()}
-    measured = measure_plans(opened, distinct, frames, rounds=rounds)
-    traces = {kind: measured[first[what]] for kind, what in alike.items()}
-    rows = tuple(_row(opened.network.name, plans[kind], traces[kind]) for kind in plans)
-    rivals = [row for row in rows if row.kind != "plan"]
-    best = max(rivals, key=lambda row: row.rate_hz)
-    paired = paired_ratio(traces["plan"], traces[best.kind])
-    ratio = Ratio(
-        network=opened.network.name,
-        over=best.kind,
-        median=paired.median,
-        low=paired.low,
-        high=paired.high,
+    distinct = {kind: entrant(opened, plans[kind]) for kind in first.values()}
+    able, too_big = without_those_too_big(distinct)
+    if "plan" in too_big:
+        able["plan"] = distinct["plan"]  # refused below, with the figures
+    peers, refused = find_peers(
+        opened, frames, throttle=None if throttled is None else throttled.throttle
     )
-    return Comparison(rows=rows, ratios=(ratio,), ratio_best=paired.median, rounds=rounds)
+    measured = race(able | peers, frames, rounds=rounds)
+    traces = {kind: measured[first[what]] for kind, what in alike.items() if first[what] in able}
+    rows = [_row(opened.network.name, plans[kind], found) for kind, found in traces.items()]
+    rows += [_peer_row(opened.network.name, name, measured[name]) for name in peers]
+    ratios = [
+        _ratio(opened.network.name, name, traces["plan"], found)
+        for name, found in (traces | {name: measured[name] for name in peers}).items()
+        if name != "plan"
+    ]
+    rivals = [(row.name if row.kind == "peer" else row.kind, row) for row in rows[1:]]
+    best = max(rivals, key=lambda rival: rival[1].rate_hz)[0]
+    over_best = next(ratio for ratio in ratios if ratio.over == best)
+    left_out = [
+        LeftOut(network=opened.network.name, name=name, reason=reason)
+        for name, reason in (reasons | too_big | refused).items()
+    ]
+    return Comparison(
+        rows=tuple(rows),
+        ratios=(over_best,),
+        ratio_best=over_best.median,
+        rounds=rounds,
+        ratios_each=tuple(ratios),
+        ratio_means={ratio.over: ratio.median for ratio in ratios},
+        left_out=tuple(left_out),
+        little=None if throttled is None else throttled.share,
+    )
+
+
+def over_all_cores(machine: Machine, copies: Plan) -> Plan:
+    """Make a plan of one session over cores of several processors, full and throttled ones.
+
+    Args:
+        machine: its processors; those of cores alone count.
+        copies: copies on all of them. Nobody has timed this plan; it is taken to be as quick.
+    """
+    processors = [one for one in machine.processors if one.cores]
+    part = msgspec.structs.replace(copies.stages[0].lanes[0].parts[0], runtime=SPREADS)
+    lane = Lane(
+        processor="+".join(one.name for one in processors),
+        cores=tuple(core for one in processors for core in one.cores),
+        parts=(part,),
+        time_s=1 / copies.rate_hz,
+    )
+    stage = msgspec.structs.replace(copies.stages[0], lanes=(lane,))
+    return msgspec.structs.replace(copies, what="all_cores", stages=(stage,), credits=1)
 
 
 def together(comparisons: Sequence[Comparison]) -> Comparison:
-    """Put the comparisons of several networks into one, with the geometric mean of the ratios."""
+    """Put the comparisons of several networks into one, with the geometric means of the ratios."""
     ratios = tuple(ratio for one in comparisons for ratio in one.ratios)
+    everywhere = [
+        over
+        for over in comparisons[0].ratio_means
+        if all(over in one.ratio_means for one in comparisons)
+    ]
     return Comparison(
         rows=tuple(row for one in comparisons for row in one.rows),
         ratios=ratios,
-        ratio_best=exp(mean(log(ratio.median) for ratio in ratios)),
+        ratio_best=_geometric_mean(ratio.median for ratio in ratios),
         rounds=comparisons[0].rounds,
+        ratios_each=tuple(ratio for one in comparisons for ratio in one.ratios_each),
+        ratio_means={
+            over: _geometric_mean(one.ratio_means[over] for one in comparisons)
+            for over in everywhere
+        },
+        limits=tuple(limit for one in comparisons for limit in one.limits),
+        left_out=tuple(one for found in comparisons for one in found.left_out),
+        little=comparisons[0].little,
     )
 
 
@@ -156,15 +280,32 @@ def _what_runs(plan: Plan) -> tuple[object, ...]:
 
 
 def _row(network: str, plan: Plan, traces: Sequence[Trace]) -> Row:
+    predicted = plan.what != "all_cores" or "+" not in plan.stages[0].lanes[0].processor
+    return msgspec.structs.replace(
+        _peer_row(network, describe(plan), traces),
+        kind=plan.what,
+        predicted_rate_hz=plan.rate_hz if predicted else None,
+    )
+
+
+def _peer_row(network: str, name: str, traces: Sequence[Trace]) -> Row:
     found = summarise(traces, rivals=0)
     return Row(
         network=network,
-        name=describe(plan),
-        kind=plan.what,
+        name=name,
+        kind="peer",
         rate_hz=found.rate_hz,
         rate_low_hz=found.rate_low_hz,
         rate_high_hz=found.rate_high_hz,
         latency_p50_s=found.latency_p50_s,
         latency_p99_s=found.latency_p99_s,
-        predicted_rate_hz=plan.rate_hz,
     )
+
+
+def _ratio(network: str, over: str, plan: Sequence[Trace], other: Sequence[Trace]) -> Ratio:
+    paired = paired_ratio(plan, other)
+    return Ratio(network=network, over=over, median=paired.median, low=paired.low, high=paired.high)
+
+
+def _geometric_mean(ratios: Iterable[float]) -> float:
+    return exp(mean(map(log, ratios)))

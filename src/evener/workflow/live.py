@@ -5,22 +5,17 @@ word belongs to a short interleaved run under load.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from statistics import median, quantiles
 from typing import Final
 
 import msgspec
-import numpy as np
 
 from evener.artifacts.plan import Measured, Plan
 from evener.artifacts.trace import Trace
-from evener.run.compare import interleave
-from evener.run.pipeline import Pipeline
 from evener.runtime.session import Array
 from evener.workflow.opened import Opened
+from evener.workflow.race import entrant, race, without_those_too_big
 
-_FRAMES: Final = 24  # of the quickest plan in a round, if the bounds below allow
-_ROUND_S: Final = (0.2, 0.5)  # shortest and longest round of one plan
 TIE: Final = 0.01  # rates closer than this are the same within the noise of a short run
 
 
@@ -43,30 +38,12 @@ def measure_plans(
 
     Returns:
         One trace per round, by name.
+
+    Raises:
+        InfeasibleError: a plan does not fit in memory.
     """
-    shortest_s, longest_s = _ROUND_S
-    quickest_s = min(1 / plan.rate_hz for plan in plans.values())
-    with ExitStack() as stack:
-        pipelines = {
-            name: stack.enter_context(
-                Pipeline(
-                    plan,
-                    opened.segments,
-                    inputs=opened.network.inputs,
-                    runtimes=opened.runtimes,
-                    states=opened.network.states,
-                    optimisation=opened.optimisation,
-                )
-            )
-            for name, plan in plans.items()
-        }
-        return interleave(
-            pipelines,
-            frames,
-            rounds=rounds,
-            seconds_per_round=min(longest_s, max(shortest_s, _FRAMES * quickest_s)),
-            rng=np.random.default_rng(seed),
-        )
+    entrants = {name: entrant(opened, plan) for name, plan in plans.items()}
+    return race(entrants, frames, rounds=rounds, seed=seed)
 
 
 def choose_live(
@@ -75,34 +52,46 @@ def choose_live(
     frames: Sequence[tuple[Array, ...]],
     *,
     rounds: int = 9,
+    max_latency_s: float | None = None,
 ) -> Plan:
     """Return the plan that does best on the machine itself, with what it reached.
 
     The best has the highest median rate (objective "latency": the lowest median latency); of
     plans within one per cent of it, the one with the lowest latency, then the fewest stages.
+    Where some keep a latency limit here, the others are out. What does not fit in memory is too.
 
     Args:
         opened: the network.
         plans: the candidates; they keep their own objective.
         frames: what they run on.
         rounds: how often each runs.
+        max_latency_s: longest 99th percentile of the latency that is wished for, in seconds.
+
+    Raises:
+        InfeasibleError: none of them fits in memory.
     """
-    named = {str(index): plan for index, plan in enumerate(plans)}
-    traces = measure_plans(opened, named, frames, rounds=rounds)
+    entrants = {str(index): entrant(opened, plan) for index, plan in enumerate(plans)}
+    able, _ = without_those_too_big(entrants)
+    traces = race(able or entrants, frames, rounds=rounds)
     tried = [
-        msgspec.structs.replace(plan, measured=summarise(traces[name], rivals=len(plans) - 1))
-        for name, plan in named.items()
+        msgspec.structs.replace(plans[int(name)], measured=summarise(found, rivals=len(traces) - 1))
+        for name, found in traces.items()
     ]
-    return best_measured(tried)
+    return best_measured(tried, max_latency_s=max_latency_s)
 
 
-def best_measured(plans: Sequence[Plan]) -> Plan:
+def best_measured(plans: Sequence[Plan], *, max_latency_s: float | None = None) -> Plan:
     """Return the best of some measured plans by their own objective.
 
     Args:
         plans: each with `measured` set.
+        max_latency_s: if some have a 99th percentile of the latency of at most this, the others
+            are out; if none has, the one that comes nearest is the best.
     """
     measured = [(plan, plan.measured) for plan in plans if plan.measured is not None]
+    if max_latency_s is not None:
+        kept = [entry for entry in measured if entry[1].latency_p99_s <= max_latency_s]
+        measured = kept or [min(measured, key=lambda entry: entry[1].latency_p99_s)]
 
     def latency(entry: tuple[Plan, Measured]) -> tuple[float, int]:
         return entry[1].latency_p50_s, len(entry[0].stages)

@@ -13,6 +13,7 @@ from evener.run.entry import Frame
 from evener.run.live import Policy, paced
 from evener.run.pipeline import Pipeline
 from evener.run.sink import Emit
+from evener.run.supervise import SupervisedPipeline
 from evener.run.transport import Transport
 
 
@@ -24,12 +25,14 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
         policy: what to do with a frame for which there is no credit; see `Pipeline.run`.
         source_rate_hz: how many frames come a second; None for as many as are taken.
         batch: how many frames go through the stages at once.
+        supervise: whether another plan is taken where a stage fails or slows down.
     """
 
     transport: str = "threads"
     policy: Policy = "block"
     source_rate_hz: float | None = None
     batch: int = 1
+    supervise: bool = False
 
     def check(self, out: Path | None) -> None:
         """Refuse what cannot go together.
@@ -38,10 +41,21 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
             out: where the answers are to be written, if they are.
 
         Raises:
-            InputError: answers would be missing from the file, or frames from a batch.
+            InputError: answers would be missing from the file, frames from a batch or from what is
+                run again, or a rank that is lost would end all.
         """
+        if self.supervise and self.transport == "ranks":
+            raise InputError(
+                "--supervise replaces stages that fail, and MPI ends all ranks with one that does; "
+                "leave out --ranks or --supervise"
+            )
         if self.policy == "block":
             return
+        if self.supervise:
+            raise InputError(
+                f"--supervise answers every frame, and --policy {self.policy} may leave some out; "
+                "leave out one of the two"
+            )
         if out is not None:
             raise InputError(
                 f"--out holds an answer to each frame, and --policy {self.policy} may leave some "
@@ -61,7 +75,9 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
 
         return Ranks(plan)
 
-    def run(self, pipeline: Pipeline, frames: Iterable[Frame], emit: Emit) -> Trace:
+    def run(
+        self, pipeline: Pipeline | SupervisedPipeline, frames: Iterable[Frame], emit: Emit
+    ) -> Trace:
         """Let a pipeline answer frames in this manner.
 
         Args:
@@ -73,6 +89,8 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
         if self.source_rate_hz is not None:
             given = paced(given, self.source_rate_hz)
         if self.batch == 1:
+            if isinstance(pipeline, SupervisedPipeline):
+                return pipeline.run(given, emit)
             return pipeline.run(given, emit, policy=self.policy)
         batches = Batches(given, self.batch)
         trace = pipeline.run(iter(batches), batches.taken_apart(emit))

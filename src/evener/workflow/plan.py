@@ -342,6 +342,7 @@ def plan_live(
             opened,
             (chosen, *rivals),
             random_frames(opened.network.inputs, 8, seed=0),
+            max_latency_s=wish.max_latency_s,
         )
         chosen = msgspec.structs.replace(
             chosen, what="plan", method=wish.method, elapsed_s=elapsed_s

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -77,8 +78,7 @@ def start_ranks(ranks: int, arguments: Sequence[str]) -> int:
         try:
             code = process.wait()
         except KeyboardInterrupt:
-            process.wait()  # it was told too, and ends its ranks
-            raise
+            code = process.wait()  # it was told too, and rank 0 says that it stopped
         if told.exists():
             return int(told.read_text())
     raise EvenerError(
@@ -122,6 +122,7 @@ def all_ranks(asked: int | None) -> Iterator[bool]:
     from evener.run.ranks import quit_ranks, serve_ranks
 
     if own_rank() > 0:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is rank 0's to hear
         serve_ranks()
         yield False
         return

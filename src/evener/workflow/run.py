@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,7 @@ import msgspec
 
 from evener.artifacts.files import load
 from evener.artifacts.plan import Plan
+from evener.artifacts.profile import Profile
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import FrameFailedError, InputError
@@ -18,7 +20,6 @@ from evener.network.frames import load_frames, random_frames, save_outputs
 from evener.network.split import whole_model
 from evener.run.equality import Answers, Unsplit, run_unsplit
 from evener.run.live import Policy
-from evener.run.pipeline import Pipeline
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.check_plan import check_plan
 from evener.workflow.manner import Manner
@@ -31,9 +32,11 @@ from evener.workflow.opened import (
     find_processors,
     open_network,
 )
+from evener.workflow.pipeline import make_pipeline
 from evener.workflow.plan import plan_opened
-from evener.workflow.profile import load_profile
+from evener.workflow.profile import load_profile, profile_opened
 from evener.workflow.stand_in import StandIns
+from evener.workflow.supervise import check_can_be_supervised, supervised
 from evener.workflow.wish import Wish, decide
 
 OnAnswer = Callable[[int, tuple[Array, ...]], None]
@@ -92,6 +95,7 @@ def run_network(
     policy: Policy = "block",
     source_rate_hz: float | None = None,
     batch: int = 1,
+    supervise: bool = False,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run a network over frames, split as planned, and compare every answer with the whole.
@@ -104,8 +108,8 @@ def run_network(
         profile: a profile file to plan by; None profiles this machine.
         stages: how many stages the plan must have; None for the best.
         out: an NPZ file for the outputs, one array per output, same order as the frames.
-        optimisation: "extended" makes every answer equal to the bit; "all" may be faster and
-            differs by rounding.
+        optimisation: "extended" makes every answer equal to the bit where each lane is one core,
+            as the unsplit network has; "all" may be faster and differs by rounding.
         credits: frames in flight at once; None for the plan's own.
         shapes: static shapes of the inputs that leave some size open, by input name.
         fixed: a number for each input that is to be constant, by input name.
@@ -118,6 +122,7 @@ def run_network(
             "drop_oldest", "drop_newest" and "latest_only" leave some out.
         source_rate_hz: how many frames come a second; None for as many as are taken.
         batch: how many frames go through the stages at once, where the network can.
+        supervise: whether to go on by another plan where a stage fails, hangs or slows down.
         progress: told what is being done.
 
     Raises:
@@ -127,7 +132,13 @@ def run_network(
     """
     if out is not None:
         check_writable(out)
-    manner = Manner(transport=transport, policy=policy, source_rate_hz=source_rate_hz, batch=batch)
+    manner = Manner(
+        transport=transport,
+        policy=policy,
+        source_rate_hz=source_rate_hz,
+        batch=batch,
+        supervise=supervise,
+    )
     manner.check(out)
     if plan is not None and (stages is not None or profile is not None):
         raise InputError("a plan file already fixes its stages: give --plan, or --stages/--profile")
@@ -145,11 +156,15 @@ def run_network(
         batch=batch,
     )
     pool, count = take_frames(opened, frames)
-    chosen = (
-        check_plan(given, opened)
-        if given is not None
-        else _plan(opened, stages, profile, processors, progress)
-    )
+    if supervise:
+        check_can_be_supervised(opened)
+    times: Profile | None = None
+    if given is None:
+        chosen, times = _plan(opened, stages, profile, processors, progress)
+    else:
+        chosen = check_plan(given, opened)
+        if supervise:
+            times = profile_opened(opened, progress=progress).value
     with answers_for(opened, frames, out) as keep:
         return run_opened(
             opened,
@@ -159,6 +174,7 @@ def run_network(
             on_answer=keep,
             credits=credits,
             manner=manner,
+            profile=times,
             progress=progress,
         )
 
@@ -205,6 +221,7 @@ def run_opened(
     stand_ins: StandIns | None = None,
     compare: bool = True,
     manner: Manner = Manner(),  # noqa: B008 - it is frozen
+    profile: Profile | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run an opened network by a plan over the frames of a pool, again and again.
@@ -220,21 +237,23 @@ def run_opened(
         stand_ins: what runs in the place of the plan's processors; None if they are here.
         compare: whether to hold every answer against the unsplit network's.
         manner: how the frames go through.
+        profile: what other plans are made from where the run is supervised.
         progress: told what is being done.
     """
     used = pool[: min(count, len(pool))]
-    flying = plan.credits if credits is None else credits
     running = plan if stand_ins is None else stand_ins.plan
-    with Pipeline(
-        running,
-        opened.segments,
-        inputs=opened.network.inputs,
-        runtimes=opened.runtimes if stand_ins is None else stand_ins.runtimes,
-        states=opened.network.states,
-        optimisation=opened.optimisation,
-        # More slots than frames would only take memory.
-        credits=min(flying, ceil(count / manner.batch)),
+    pipeline_of = partial(
+        make_pipeline,
+        opened,
+        runtimes=None if stand_ins is None else stand_ins.runtimes,
+        credits=credits,
+        most_credits=ceil(count / manner.batch),
         transport=manner.place(running),
+    )
+    with (
+        pipeline_of(running)
+        if profile is None or not manner.supervise
+        else supervised(opened, running, profile, pipeline_of)
     ) as pipeline:
         # With a state a frame's answer depends on those before it, so that each counts by itself.
         told_apart = list(_cycle(used, count)) if opened.network.states else used
@@ -262,7 +281,7 @@ def run_opened(
     return RunResult(
         trace=trace,
         plan=plan,
-        tolerance=_tolerance(opened, plan if stand_ins is None else None, manner),
+        tolerance=_tolerance(opened, plan if stand_ins is None else None, manner, trace),
         unsplit_rate_hz=None if unsplit is None else 1 / unsplit.median_s,
         not_finite=() if unsplit is None else unsplit.not_finite,
     )
@@ -294,11 +313,14 @@ def _plan(
     profile: Path | None,
     processors: Sequence[str] | None,
     progress: Progress | None,
-) -> Plan:
+) -> tuple[Plan, Profile]:
+    """Return a plan, and the profile it rests on."""
     wish = Wish(stages=stages)
     if profile is not None:
-        return check_plan(decide(load_profile(profile, opened).value, wish, processors), opened)
-    return plan_opened(opened, wish, progress=progress)[0]
+        times = load_profile(profile, opened).value
+        return check_plan(decide(times, wish, processors), opened), times
+    plan, kept = plan_opened(opened, wish, progress=progress)
+    return plan, kept.value
 
 
 def take_frames(opened: Opened, frames: int | Path) -> tuple[Sequence[tuple[Array, ...]], int]:
@@ -323,18 +345,22 @@ def _cycle(pool: Sequence[tuple[Array, ...]], count: int) -> Iterator[tuple[Arra
     return (pool[index % len(pool)] for index in range(count))
 
 
-def _tolerance(opened: Opened, plan: Plan | None, manner: Manner) -> float:
+def _tolerance(opened: Opened, plan: Plan | None, manner: Manner, trace: Trace) -> float:
     """Return what splitting may cause; without a plan, where one runtime computes all.
 
-    A batch is multiplied by other kernels than a frame, which add in another order; a device has
-    kernels of its own.
+    A batch is multiplied by other kernels than a frame, which add in another order; so may several
+    threads: ONNX Runtime answers GoogLeNet on two cores 8e-7 apart from one. A
+    device has kernels of its own. After a switch any runtime may have computed a stage.
     """
     lanes = [lane for stage in plan.stages for lane in stage.lanes] if plan is not None else []
     runtimes = {part.runtime for lane in lanes for part in lane.parts}
+    if trace.switches:
+        runtimes |= set(opened.runtimes)
     devices = any(not lane.cores for lane in lanes)
     if manner.batch > 1 or devices or runtimes - {reference_runtime(opened)}:
         return 1e-4
-    return 0.0 if opened.optimisation == "extended" else 1e-6
+    several_threads = bool(trace.switches) or any(len(lane.cores) > 1 for lane in lanes)
+    return 0.0 if opened.optimisation == "extended" and not several_threads else 1e-6
 
 
 def reference_runtime(opened: Opened) -> str:

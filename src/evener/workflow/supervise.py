@@ -14,7 +14,21 @@ from evener.run.supervise import SupervisedPipeline
 from evener.workflow.opened import Opened
 
 
-def supervise(
+def check_can_be_supervised(opened: Opened) -> None:
+    """Refuse a network whose frames cannot be run again.
+
+    Raises:
+        InputError: it has a state from frame to frame.
+    """
+    if opened.network.states:
+        names = ", ".join(state.input.name for state in opened.network.states)
+        raise InputError(
+            f"{opened.network.name} keeps {names} from frame to frame, which is lost with the "
+            "stage that fails, so that no frame can be run again; leave out --supervise"
+        )
+
+
+def supervised(
     opened: Opened,
     plan: Plan,
     profile: Profile,
@@ -32,14 +46,9 @@ def supervise(
         limits: when a lane counts as hung, and when another plan is taken.
 
     Raises:
-        InputError: the network keeps state from frame to frame, which another plan would not have.
+        InputError: the network has a state from frame to frame.
     """
-    if opened.network.states:
-        raise InputError(
-            f"{opened.network.name} keeps the state '{opened.network.states[0].input.name}' from "
-            "frame to frame, and would lose it with a change of plan: run it without supervision, "
-            "and begin anew where a stage fails"
-        )
+    check_can_be_supervised(opened)
     names = {processor.name for processor in opened.machine.processors}
     usable = msgspec.structs.replace(
         profile,

@@ -1,0 +1,99 @@
+"""Peers take turns with pipelines, and say why where they cannot."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from evener.errors import RuntimeFailedError
+from evener.network.frames import random_frames
+from evener.runtime.peer import Peer, known_peers
+from evener.runtime.session import Array
+from evener.testing import tiny
+from evener.workflow import peers as under_test
+from evener.workflow import race
+from evener.workflow.opened import open_network
+from evener.workflow.peers import PeerRunner, find_peers
+
+pytest.importorskip("openvino", reason="the peers are OpenVINO's own ways")
+
+
+class LatePeer(Peer):
+    """Answers frame 0 after frame 1."""
+
+    requests = 2
+
+    def __init__(self) -> None:
+        """Open nothing."""
+
+    def run(self, frames: object, emit: object = None) -> tuple[list[float], list[float]]:  # noqa: ARG002 - as its parent
+        return [0.0, 1.0, 2.0, 3.0], [5.0, 2.0, 6.0, 7.0]
+
+
+def test_an_answer_is_out_once_those_before_it_are() -> None:
+    trace = PeerRunner(LatePeer(), ["x"]).run([], lambda *_: None)
+
+    assert trace.frames == 4
+    assert trace.elapsed_s == 7.0
+    assert trace.rate_hz == 1.0  # two frames after the first two, from 5 s to 7 s
+    assert trace.latency_p50_s == 4.0  # of 5, 4, 4, 4
+
+
+def test_every_peer_answers_the_frames_of_the_network(net: str) -> None:
+    opened = open_network(net)
+    frames = random_frames(opened.network.inputs, 3, seed=0)
+
+    able, reasons = find_peers(opened, frames)
+
+    assert tuple(able) == known_peers()
+    assert reasons == {}
+    answers: dict[str, list[Array]] = {}
+    for name, one in able.items():
+        found: dict[int, Array] = {}
+
+        def note(number: int, answer: tuple[Array, ...], to: dict[int, Array] = found) -> None:
+            to[number] = answer[0].copy()
+
+        with one.open() as runner:
+            trace = runner.run(frames, note)
+            assert runner.credits >= 1
+        assert trace.frames == 3
+        answers[name] = [found[number] for number in range(3)]
+    first, *others = answers.values()
+    for other in others:
+        np.testing.assert_allclose(first, other, atol=1e-5)
+
+
+def test_a_network_with_state_has_no_peers(write: Callable[[str, bytes], str]) -> None:
+    net = write("state.onnx", tiny.branching())
+    opened = open_network(net, states={"sum": "a"})
+
+    able, reasons = find_peers(opened, [])
+
+    assert able == {}
+    assert set(reasons.values()) == {"it would not hand the state of one frame on to the next"}
+
+
+def test_a_peer_that_refuses_a_network_is_left_out_with_its_reason(
+    net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(name: str, model: bytes) -> Peer:
+        raise RuntimeFailedError(f"{name} refuses {len(model) > 0}", runtime="openvino")
+
+    monkeypatch.setattr(under_test, "Peer", refuse)
+    able, reasons = find_peers(open_network(net), [])
+
+    assert able == {}
+    assert reasons == {name: f"{name} refuses True" for name in known_peers()}
+
+
+def test_a_peer_too_big_for_the_memory_is_not_opened(
+    net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(race, "_free_bytes", lambda: 1000)
+    opened = open_network(net)
+
+    able, reasons = find_peers(opened, [])
+
+    assert able == {}
+    assert all("of memory, 1 kB are free" in reason for reason in reasons.values())

@@ -1,0 +1,174 @@
+"""Runs of real networks that go on by another plan."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import onnx
+import pytest
+
+from evener.artifacts.files import save
+from evener.artifacts.plan import Plan
+from evener.artifacts.processors import Processor
+from evener.artifacts.profile import Profile
+from evener.errors import InputError
+from evener.network.frames import random_frames
+from evener.runtime.onnxruntime import OnnxRuntime
+from evener.runtime.session import Array, Session
+from evener.workflow.manner import Manner
+from evener.workflow.opened import Opened, open_network
+from evener.workflow.pipeline import make_pipeline
+from evener.workflow.plan import plan_network, settle_profile
+from evener.workflow.run import run_network, run_opened
+from evener.workflow.supervise import supervised
+from evener.workflow.wish import Wish, decide
+
+
+class Breaking:
+    """ONNX Runtime, but what is open on one core fails for ever after so many frames."""
+
+    def __init__(self, core: int, after: int) -> None:
+        self.core, self.left = core, after
+        self._inner = OnnxRuntime()
+        self.name, self.version = self._inner.name, self._inner.version
+
+    def supports(self, processor: Processor) -> bool:
+        return self._inner.supports(processor)
+
+    def open(
+        self,
+        model: bytes,
+        *,
+        cores: tuple[int, ...],
+        **options: Any,  # noqa: ANN401 - handed on
+    ) -> Session:
+        session = self._inner.open(model, cores=cores, **options)
+        return BrokenSession(session, self) if self.core in cores else session
+
+
+class BrokenSession:
+    """A session of `Breaking`."""
+
+    def __init__(self, session: Session, runtime: Breaking) -> None:
+        self._session, self._runtime = session, runtime
+        self.inputs, self.outputs, self.close = session.inputs, session.outputs, session.close
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        self._runtime.left -= 1
+        if self._runtime.left < 0:
+            raise OSError("device gone")
+        self._session.run(inputs, outputs)
+
+
+@pytest.fixture
+def opened(net: str) -> Opened:
+    return open_network(net, optimisation="extended", runtimes=["onnxruntime"])
+
+
+def two_stages(opened: Opened) -> tuple[Plan, Profile]:
+    wish = Wish(stages=2)
+    profile = settle_profile(opened, wish).value
+    return decide(profile, wish), profile
+
+
+def breaking(opened: Opened, core: int, *, after: int) -> Opened:
+    return replace(opened, runtimes={"onnxruntime": Breaking(core, after)})
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_a_core_that_fails_is_left_out_and_answers_stay_equal_to_the_bit(opened: Opened) -> None:
+    plan, profile = two_stages(opened)
+    (lane,) = plan.stages[1].lanes
+    broken = breaking(opened, lane.cores[0], after=30)
+    manner = Manner(supervise=True)
+    pool = random_frames(opened.network.inputs, 8, seed=0)
+
+    result = run_opened(broken, plan, pool, count=100, manner=manner, profile=profile)
+
+    assert (result.trace.frames, result.trace.equal, result.holds) == (100, True, True)
+    (switch,) = result.trace.switches
+    assert (switch.cause, switch.before) == ("failed", plan.outline)
+    assert "device gone" in switch.reason
+    used = {core for one in result.trace.stages for core in one.cores}
+    assert used
+    assert lane.cores[0] not in used
+    assert 1 <= result.trace.replayed <= plan.credits
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_other_plans_use_the_processors_and_runtimes_of_the_network_only(opened: Opened) -> None:
+    plan, profile = two_stages(opened)
+    (lane,) = plan.stages[1].lanes
+    quick = [
+        msgspec.structs.replace(one, median_s=one.median_s / 10, **other)
+        for one in profile.segments
+        for other in ({"runtime": "not here"}, {"processor": "elsewhere"})
+    ]
+    elsewhere = msgspec.structs.replace(opened.machine.cpu, name="elsewhere")
+    machine = msgspec.structs.replace(
+        profile.machine, processors=(*profile.machine.processors, elsewhere)
+    )
+    wider = msgspec.structs.replace(profile, segments=(*profile.segments, *quick), machine=machine)
+    broken = breaking(opened, lane.cores[0], after=5)
+    frames = random_frames(opened.network.inputs, 20, seed=0)
+    seen: list[int] = []
+
+    with supervised(broken, plan, wider, partial(make_pipeline, broken)) as pipeline:
+        pipeline.run(frames, lambda number, _: seen.append(number))
+        lanes = [lane for stage in pipeline.plan.stages for lane in stage.lanes]
+
+    assert seen == list(range(20))
+    assert {one.processor for one in lanes} <= {one.name for one in opened.machine.processors}
+    assert {part.runtime for one in lanes for part in one.parts} == {"onnxruntime"}
+
+
+def test_a_run_without_a_fault_is_as_without_supervision(net: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.npz"
+
+    result = run_network(net, frames=20, supervise=True, optimisation="extended", out=out)
+
+    assert (result.trace.equal, result.trace.switches, result.trace.replayed) == (True, (), 0)
+    assert result.trace.stages
+    with np.load(out) as answers:
+        assert len(answers["y"]) == 20
+
+
+def test_a_plan_file_is_followed_and_the_network_profiled_for_others(
+    net: str, tmp_path: Path
+) -> None:
+    plan = plan_network(net, stages=1)
+    save(tmp_path / "plan.json", plan)
+
+    result = run_network(net, frames=9, plan=tmp_path / "plan.json", supervise=True)
+
+    assert result.plan == plan
+    assert result.trace.frames == 9
+
+
+def test_frames_that_a_policy_leaves_out_cannot_be_supervised(net: str) -> None:
+    with pytest.raises(InputError, match="--supervise answers every frame, and --policy drop_old"):
+        run_network(net, frames=9, policy="drop_oldest", supervise=True)
+
+
+def test_ranks_of_mpi_cannot_be_supervised() -> None:
+    with pytest.raises(InputError, match="MPI ends all ranks with one that does; leave out --ran"):
+        Manner(transport="ranks", supervise=True).check(None)
+
+
+def test_a_network_with_state_cannot_be_supervised(write: Callable[[str, bytes], str]) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1,8] x, float[1,8] h) => '
+        "(float[1,8] y, float[1,8] hn) { hn = Add(x, h) y = Tanh(hn) }"
+    )
+    net = write("recurrent.onnx", model.SerializeToString())
+
+    with pytest.raises(
+        InputError,
+        match="recurrent keeps h from frame to frame, which is lost with the stage that fails, so "
+        "that no frame can be run again; leave out --supervise",
+    ):
+        run_network(net, frames=9, states={"hn": "h"}, supervise=True)
