@@ -24,6 +24,8 @@ from evener.artifacts.trace import Switch, Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.tables import runtimes
 from evener.cli.verb import Verb
+from evener.data.pixels import Pixels
+from evener.data.sources import Reading
 from evener.network.explain import Explanation
 from evener.workflow import ranks
 from evener.workflow.dominant import Dominant
@@ -85,10 +87,20 @@ OPTIONS = {
     ],
     "run": [
         "--frames",
+        "--limit",
+        "--columns",
+        "--id",
+        "--preset",
+        "--scale",
+        "--mean",
+        "--std",
+        "--fit",
+        "--out",
+        "--labels",
+        "--annotate",
         "--plan",
         "--stages",
         "--profile",
-        "--out",
         "--optimisation",
         "--credits",
         "--transport",
@@ -476,7 +488,10 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "plan": Path("p.json"),
         "stages": 2,
         "profile": Path("q.json"),
+        "reading": Reading(),
         "out": out,
+        "labels": None,
+        "annotate": None,
         "optimisation": "extended",
         "credits": 3,
         "processors": ("cpu0",),
@@ -490,6 +505,31 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "fixed": {},
         "states": {},
     }
+
+
+def test_run_hands_on_how_a_table_is_read(evener: Evener, workflow_calls: Calls) -> None:
+    evener(
+        *("run", "tiny", "--frames", "rows.csv", "--columns", "b,a", "--id", "name"),
+        *("--limit", "5", "--labels", "l.txt", "--out", "scores.parquet"),
+    )
+
+    call = workflow_calls["run_network"]
+    assert call["frames"] == Path("rows.csv")
+    assert call["reading"] == Reading(columns=("b", "a"), id_column="name", limit=5)
+    assert (call["out"], call["labels"]) == (Path("scores.parquet"), Path("l.txt"))
+
+
+def test_run_hands_on_how_pictures_are_read(evener: Evener, workflow_calls: Calls) -> None:
+    code, _, err = evener(
+        *("run", "tiny", "--frames", "a.png", "--preset", "signed", "--scale", "0.5"),
+        *("--mean", "1,2,3", "--std", "4", "--fit", "pad", "--annotate", "seen"),
+    )
+
+    call = workflow_calls["run_network"]
+    pixels = Pixels(preset="signed", scale=0.5, mean=(1.0, 2.0, 3.0), std=(4.0,), fit="pad")
+    assert call["reading"] == Reading(pixels=pixels)
+    assert call["annotate"] == Path("seen")
+    assert (code, err) == (0, "wrote seen\n")
 
 
 def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
@@ -509,7 +549,10 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "slowdown": 2.5,
         "plan": None,
         "stages": 3,
+        "reading": Reading(),
         "out": None,
+        "labels": None,
+        "annotate": None,
         "optimisation": "all",
         "credits": None,
         "processors": ("B", "G"),
@@ -832,16 +875,17 @@ def test_what_evener_did_not_write_is_not_overwritten(
     assert Path("rel.onnx").read_bytes() == b"a network"
 
 
+@pytest.mark.parametrize("kind", ["npz", "jsonl", "csv", "parquet"])
 def test_answers_overwrite_no_other_file_of_that_name(
-    evener: Evener, workflow_calls: Calls, tmp_path: Path
+    kind: str, evener: Evener, workflow_calls: Calls, tmp_path: Path
 ) -> None:
-    target = tmp_path / "notes.npz"
+    target = tmp_path / f"notes.{kind}"
     target.write_text("notes")
 
     code, _, err = evener("run", "x", "--frames", "9", "--out", target)
 
     assert code == 2
-    assert f"{target} is already there, is no npz file, and is not overwritten" in err
+    assert f"{target} is already there, holds no answers as .{kind}, and is not overwritten" in err
     assert not workflow_calls
 
 

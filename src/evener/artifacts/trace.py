@@ -72,6 +72,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             such batches, and the latency of a frame is its batch's.
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.
+        checked: how many answers were compared: all, or the first ones of a source that is read
+            as it goes.
         quality: metrics of the answers against labels; None where there were no labels.
         switches: changes of plan, of a supervised run; their pauses count in the rate.
         replayed: frames that were run again on another plan before they were answered.
@@ -93,6 +95,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     stages: tuple[StageTrace, ...]
     equal: bool | None = None
     max_error: float | None = None
+    checked: int = 0
     quality: dict[str, float] | None = None
     batch: int = 1
     switches: tuple[Switch, ...] = ()

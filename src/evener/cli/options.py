@@ -195,20 +195,6 @@ def read_places(text: str) -> tuple[tuple[str, int | None], ...]:
     return tuple(places)
 
 
-def read_frames(text: str) -> int | Path:
-    """Read how many frames to make up, or the file that holds them.
-
-    Example:
-        >>> read_frames("100"), read_frames("photos.npz")
-        (100, PosixPath('photos.npz'))
-    """
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    if text.endswith(".npz"):
-        return Path(text)
-    raise InputError(f"'{text}' is neither a count from 1 nor an .npz file")
-
-
 def read_path(text: str) -> Path:
     """Read the name of a file or folder, which is not empty.
 

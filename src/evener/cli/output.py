@@ -135,7 +135,8 @@ def lines(say: Callable[[str], None], clock: Callable[[], float]) -> Report:
         nonlocal total_before, said, said_at
         begins = message != said and (done == 0 or total != total_before)
         if begins or clock() - said_at >= _QUIET_S:
-            say(f"{message} ({done}/{total})" if done else message)
+            of = f"/{total}" if total else ""
+            say(f"{message} ({done}{of})" if done else message)
             said, said_at = message, clock()
         total_before = total
 

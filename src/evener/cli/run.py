@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from evener.cli import options, output, targets
+from evener.cli.frames import frame_options, gather
 from evener.cli.verb import Invocation, Verb
 from evener.units import count, show
 
@@ -29,6 +30,8 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
         "evener run squeezenet --frames 100",
         "evener run resnet50 --frames 60 --stages 2 --json",
         "evener run model.onnx --plan model.plan.json --frames photos.npz --out answers.npz",
+        "evener run model.onnx --frames photos/ --labels labels.txt --out answers.csv",
+        "evener run p/.evener/network.onnx --frames rows.csv --id customer --out scores.parquet",
         "evener run recurrent.onnx --frames 500 --fix rate=16000 --state hn=h",
         "evener run resnet50 --frames 40 --board khadas-vim3",
         "evener run resnet50 --frames 60 --stages 2 --transport processes",
@@ -40,14 +43,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )
 @click.argument("net", callback=options.through(options.read_name))
-@click.option(
-    "--frames",
-    metavar="N|FILE.npz",
-    callback=options.through(options.read_frames),
-    required=True,
-    help="How many random frames, or an npz file with one array per input whose first axis "
-    "counts the frames.",
-)
+@frame_options
 @click.option(
     "--plan",
     metavar="FILE",
@@ -56,12 +52,6 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 )
 @options.stages_option
 @options.profile_option
-@click.option(
-    "--out",
-    metavar="FILE.npz",
-    callback=options.through(targets.read_npz),
-    help="Write the answers to this npz file: one array per output, first axis as the frames.",
-)
 @options.optimisation_option
 @click.option(
     "--credits",
@@ -153,7 +143,7 @@ def command(
     NET is an ONNX file or the name of a built-in network. The answers are compared with the
     unsplit network's; if they differ by more than rounding explains, the exit code is 1.
     """
-    inputs = (choices[name] for name in ("plan", "profile", "frames", "board"))
+    inputs = (choices[name] for name in ("plan", "profile", "frames", "board", "labels"))
     targets.spare(choices["out"], net, *inputs)
     if choices["board"] is not None:
         return _answer(net, shapes, as_json=as_json, **choices)
@@ -181,9 +171,10 @@ def _answer(
     **choices: Any,  # noqa: ANN401 - as for the command
 ) -> int:
     with output.progress() as report:
-        result = _run(net, shapes=dict(shapes), progress=report, **choices)
-    if choices["out"] is not None:
-        output.note(f"wrote {choices['out']}")
+        result = _run(net, shapes=dict(shapes), progress=report, **gather(choices))
+    for name in ("out", "annotate"):
+        if choices[name] is not None:
+            output.note(f"wrote {choices[name]}")
     if as_json:
         whence = {"board": result.board, "slowdown": result.slowdown}
         output.print_json(msgspec.to_builtins(result.trace) | whence)

@@ -56,10 +56,10 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
                 f"--supervise answers every frame, and --policy {self.policy} may leave some out; "
                 "leave out one of the two"
             )
-        if out is not None:
+        if out is not None and out.suffix.lower() == ".npz":
             raise InputError(
-                f"--out holds an answer to each frame, and --policy {self.policy} may leave some "
-                "out; leave out one of the two"
+                f"{out} holds an answer to each frame, and --policy {self.policy} may leave some "
+                "out; leave out one of the two, or write a .jsonl or .csv file, which has numbers"
             )
         if self.batch > 1:
             raise InputError(
