@@ -2,4 +2,18 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("ncnn") else ["src/evener/runtime/ncnn.py"]
+# Modules that cannot be imported without it; their doctests and tests are skipped.
+_MPI = ["src/evener/comm/mpi.py", "src/evener/run/ranks.py"]
+_SERVE = [
+    "src/evener/serve",
+    "src/evener/testing/fake_predictor.py",
+    "src/evener/workflow/predictor.py",
+    "tests/serve",
+]
+_NCNN = ["src/evener/runtime/ncnn.py"]
+_SERVED_BY = ("starlette", "uvicorn", "prometheus_client", "httpx2")
+collect_ignore = [
+    *([] if find_spec("mpi4py") else _MPI),
+    *([] if all(map(find_spec, _SERVED_BY)) else _SERVE),
+    *([] if find_spec("ncnn") else _NCNN),
+]

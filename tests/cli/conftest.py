@@ -350,6 +350,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             board="khadas-vim3",
             slowdown=2.0,
         ),
+        "serve_network": None,
         "bench_networks": COMPARISON,
         "build_project": SimpleNamespace(
             verdicts=VERDICTS.verdicts,

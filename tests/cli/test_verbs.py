@@ -20,6 +20,7 @@ from evener.artifacts.files import Artifact, Kept, load, save
 from evener.artifacts.plan import Lane, Part, Plan
 from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Execution, Profile
+from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Switch, Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.tables import runtimes
@@ -118,6 +119,22 @@ OPTIONS = {
         "--shape",
         "--fix",
         "--state",
+        "--json",
+    ],
+    "serve": [
+        "--plan",
+        "--stages",
+        "--profile",
+        "--host",
+        "--port",
+        "--queue",
+        "--optimisation",
+        "--credits",
+        "--transport",
+        "--processors",
+        "--runtimes",
+        "--shape",
+        "--fix",
         "--json",
     ],
     "bench": [
@@ -672,6 +689,91 @@ def test_a_count_of_frames_is_a_number(evener: Evener, workflow_calls: Calls) ->
     evener("run", "tiny", "--frames", "25")
 
     assert workflow_calls["run_network"]["frames"] == 25
+
+
+def test_serve_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
+    evener(
+        *("serve", "tiny", "--plan", "t.plan.json", "--stages", "2", "--profile", "p.json"),
+        *("--host", "0.0.0.0", "--port", "0", "--queue", "0", "--optimisation", "extended"),  # noqa: S104 - handed on
+        *("--credits", "3", "--transport", "processes", "--processors", "cpu0"),
+        *("--runtimes", "onnxruntime", "--shape", "a=1,3", "--fix", "c=2.5", "--json"),
+    )
+
+    call = workflow_calls["serve_network"]
+    assert callable(call.pop("progress"))
+    assert callable(call.pop("ready"))
+    assert call == {
+        "given": ("tiny",),
+        "plan": Path("t.plan.json"),
+        "stages": 2,
+        "profile": Path("p.json"),
+        "host": "0.0.0.0",  # noqa: S104 - handed on
+        "port": 0,
+        "queue": 0,
+        "optimisation": "extended",
+        "credits": 3,
+        "transport": "processes",
+        "processors": ("cpu0",),
+        "runtimes": ("onnxruntime",),
+        "shapes": {"a": (1, 3)},
+        "fixed": {"c": 2.5},
+    }
+
+
+def test_serve_leaves_to_the_project_what_was_not_said(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    evener("serve", "tiny")
+
+    call = workflow_calls["serve_network"]
+    asked = {name for name, value in call.items() if value not in (None, {})}
+    assert asked == {"given", "ready", "progress", "optimisation", "transport"}
+
+
+def ready_at_once(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
+    tensor = Tensor(name="x", shape=(1, 4), dtype="float32")
+
+    def serve(_: str, *, ready: Callable[[workflow.Serving], None], **_options: object) -> None:
+        ready(
+            workflow.Serving(
+                url="http://127.0.0.1:8080",
+                model="tiny",
+                inputs=(tensor,),
+                outputs=(tensor,),
+                plan=plan,
+                example="printf x | curl -s http://127.0.0.1:8080/v2/models/tiny/infer",
+            )
+        )
+
+    monkeypatch.setattr(workflow, "serve_network", serve, raising=False)
+
+
+def test_serve_says_where_it_is_and_how_to_ask_it(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, plan: Plan
+) -> None:
+    ready_at_once(monkeypatch, plan)
+
+    code, out, _ = evener("serve", "tiny")
+
+    assert code == 0
+    assert "plan of tiny for throughput" in out
+    assert out.splitlines()[-2:] == [
+        "serving tiny at http://127.0.0.1:8080",
+        "try: printf x | curl -s http://127.0.0.1:8080/v2/models/tiny/infer",
+    ]
+
+
+def test_programs_are_told_once_that_it_is_ready(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, plan: Plan
+) -> None:
+    ready_at_once(monkeypatch, plan)
+
+    said = json.loads(evener("serve", "tiny", "--json")[1])
+
+    assert (said["url"], said["model"]) == ("http://127.0.0.1:8080", "tiny")
+    assert said["inputs"] == [{"name": "x", "shape": [1, 4], "dtype": "float32"}]
+    assert said["outputs"] == said["inputs"]
+    assert len(said["stages"]) == 1
 
 
 def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:

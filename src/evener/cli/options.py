@@ -346,6 +346,28 @@ def state_option(command: CommandT) -> CommandT:
     )(command)
 
 
+def credits_option(command: CommandT) -> CommandT:
+    """Add --credits; the verb gets a count, or None for the plan's own."""
+    return click.option(
+        "--credits",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="How many frames may be in flight.  [default: as planned]",
+    )(command)
+
+
+def transport_option(command: CommandT) -> CommandT:
+    """Add --transport."""
+    return click.option(
+        "--transport",
+        type=click.Choice(["threads", "processes"]),
+        default="threads",
+        show_default=True,
+        help="Where the stages live: threads of one process, or a process each, which none of the "
+        "others can break.",
+    )(command)
+
+
 def stages_option(command: CommandT) -> CommandT:
     """Add --stages; the verb gets a count, or None for as many as are best."""
     return click.option(

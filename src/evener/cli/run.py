@@ -53,20 +53,8 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 @options.stages_option
 @options.profile_option
 @options.optimisation_option
-@click.option(
-    "--credits",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="How many frames may be in flight.  [default: as planned]",
-)
-@click.option(
-    "--transport",
-    type=click.Choice(["threads", "processes"]),
-    default="threads",
-    show_default=True,
-    help="Where the stages live: threads of one process, or a process each, which none of the "
-    "others can break.",
-)
+@options.credits_option
+@options.transport_option
 @click.option(
     "--ranks",
     type=click.IntRange(min=1),

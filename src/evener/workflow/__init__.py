@@ -22,4 +22,6 @@ from evener.workflow.plan import plan_network as plan_network
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
+from evener.workflow.serve import Serving as Serving
+from evener.workflow.serve import serve_network as serve_network
 from evener.workflow.split import split_network as split_network

@@ -178,7 +178,7 @@ def run_network(
     with answers_for(opened, taken, writing, card=card) as keep:
         times: Profile | None = None
         if given is None:
-            chosen, times = _plan(opened, stages, profile, processors, progress)
+            chosen, times = choose_plan(opened, stages, profile, processors, progress)
         else:
             chosen = check_plan(given, opened)
             if supervise:
@@ -293,14 +293,26 @@ def _unsplit(
     )
 
 
-def _plan(
+def choose_plan(
     opened: Opened,
     stages: int | None,
     profile: Path | None,
     processors: Sequence[str] | None,
     progress: Progress | None,
 ) -> tuple[Plan, Profile]:
-    """Return a plan, and the profile it rests on."""
+    """Plan an opened network, and say by which times.
+
+    Args:
+        opened: the network.
+        stages: how many stages the plan must have; None for the best.
+        profile: a profile file to plan by; None profiles this machine.
+        processors: names of the processors to use; None for all.
+        progress: told what is being done.
+
+    Raises:
+        InputError: the profile cannot be used.
+        InfeasibleError: no plan meets the limits.
+    """
     wish = Wish(stages=stages)
     if profile is not None:
         times = load_profile(profile, opened).value
