@@ -66,6 +66,7 @@ class FakeRuntime:
         precision: str = "f32",  # noqa: ARG002 - one will do
         optimisation: Optimisation = "all",  # noqa: ARG002 - nothing to optimise
         execution: Execution = "sequential",  # noqa: ARG002 - no branches
+        processor: str = "",  # noqa: ARG002 - cores need none
     ) -> Session:
         if model == b"refused":
             raise RuntimeFailedError("fake refuses", runtime="fake")
@@ -122,10 +123,10 @@ def company(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 
     @contextmanager
     def stand_in(
-        given: Sequence[tuple[FakeRuntime, int]], model: bytes, optimisation: Optimisation
+        given: Sequence[tuple[FakeRuntime, str, int]], model: bytes, optimisation: Optimisation
     ) -> Iterator[threading.Event]:
         assert (model, optimisation) == (b"net", "all")
-        seats.append([core for _, core in given])
+        seats.append([core for _, _, core in given])
         yield given[0][0].company
 
     monkeypatch.setattr(under_test, "_company", stand_in)
@@ -190,7 +191,7 @@ def test_company_works_while_it_is_told_to_on_its_own_core_and_leaves_nothing_op
 
     runtime = Companion(Clock())
 
-    with under_test._company([(runtime, CORES[-1])], b"net", "all") as event:
+    with under_test._company([(runtime, "f32", CORES[-1])], b"net", "all") as event:
         assert not worked.is_set()
         working.append(event)
         event.set()
@@ -206,6 +207,6 @@ def test_company_that_cannot_open_is_an_error() -> None:
 
     with (
         pytest.raises(RuntimeFailedError, match="fake refuses"),
-        under_test._company([(runtime, CORES[-1])], b"refused", "all"),
+        under_test._company([(runtime, "f32", CORES[-1])], b"refused", "all"),
     ):
         pytest.fail("nobody came")

@@ -49,7 +49,7 @@ def measure_contention(
     Raises:
         RuntimeFailedError: a runtime that ran the network before cannot now.
     """
-    best = {one.name: name for one in machine.processors if (name := _best(one, wholes))}
+    best = {one.name: time for one in machine.processors if (time := _best(one, wholes))}
     seats = [(one, core) for one in machine.processors if one.name in best for core in one.cores]
     found = []
     for processor in machine.processors:
@@ -60,14 +60,20 @@ def measure_contention(
         ratios = []
         with (
             _company(
-                [(runtimes[best[one.name]], other) for one, other in others[:MOST_OTHERS]],
+                [
+                    (runtimes[best[one.name].runtime], best[one.name].precision, other)
+                    for one, other in others[:MOST_OTHERS]
+                ],
                 model,
                 optimisation,
             ) as working,
             pinned((core,)),
         ):
-            session = runtimes[best[processor.name]].open(
-                model, cores=(core,), optimisation=optimisation
+            session = runtimes[best[processor.name].runtime].open(
+                model,
+                cores=(core,),
+                precision=best[processor.name].precision,
+                optimisation=optimisation,
             )
             try:
                 for _ in range(TURNS):
@@ -88,27 +94,33 @@ def measure_contention(
     return tuple(found)
 
 
-def _best(processor: Processor, wholes: Sequence[SegmentTime]) -> str | None:
-    """Return the runtime that is quickest on one core, if any was timed there."""
-    timed = [one for one in wholes if one.processor == processor.name and one.cores == 1]
+def _best(processor: Processor, wholes: Sequence[SegmentTime]) -> SegmentTime | None:
+    """Return the shortest time on one core, if any was taken there."""
+    timed = [
+        one
+        for one in wholes
+        if (one.processor, one.cores, one.execution) == (processor.name, 1, "sequential")
+    ]
     if not processor.cores or not timed:
         return None
-    return min(timed, key=lambda one: one.median_s).runtime
+    return min(timed, key=lambda one: one.median_s)
 
 
 @contextmanager
 def _company(
-    seats: Sequence[tuple[Runtime, int]], model: bytes, optimisation: Optimisation
+    seats: Sequence[tuple[Runtime, str, int]], model: bytes, optimisation: Optimisation
 ) -> Iterator[threading.Event]:
     """Open the network on some cores, each of which runs it while the yielded event is set."""
     working, over = threading.Event(), threading.Event()
     ready = threading.Semaphore(0)
     failures: list[RuntimeFailedError] = []
 
-    def live(runtime: Runtime, core: int) -> None:
+    def live(runtime: Runtime, precision: str, core: int) -> None:
         try:
             with pinned((core,)):
-                session = runtime.open(model, cores=(core,), optimisation=optimisation)
+                session = runtime.open(
+                    model, cores=(core,), precision=precision, optimisation=optimisation
+                )
                 try:
                     (inputs,) = random_frames(session.inputs, 1, seed=0)
                     outputs = [empty(tensor) for tensor in session.outputs]
@@ -124,7 +136,7 @@ def _company(
             ready.release()
 
     threads = [
-        threading.Thread(target=live, args=seat, name=f"company on core {seat[1]}", daemon=True)
+        threading.Thread(target=live, args=seat, name=f"company on core {seat[2]}", daemon=True)
         for seat in seats
     ]
     for thread in threads:

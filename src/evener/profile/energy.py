@@ -9,11 +9,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from math import inf
 from pathlib import Path
 from typing import Final, Protocol
+
+from evener.runtime.nvml import energy_readers
 
 COUNTED_S: Final = 0.1  # counters are set about every millisecond: an error of a per cent
 SAMPLED_S: Final = 1.0  # sensors of boards measure every few to 100 ms
@@ -246,26 +247,9 @@ def _board_sensors(folder: Path) -> dict[str, Callable[[], float]]:
 
 
 def _nvidia() -> list[Source]:
-    try:
-        import pynvml  # of the package nvidia-ml-py
-    except ModuleNotFoundError:
-        return []
-    try:
-        pynvml.nvmlInit()
-        devices = [
-            pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())
-        ]
-        for device in devices:
-            pynvml.nvmlDeviceGetTotalEnergyConsumption(device)
-    except pynvml.NVMLError:
-        return []  # no driver, or devices from before those that count
-
-    def drawn_j(device: object) -> float:
-        return float(1e-3 * pynvml.nvmlDeviceGetTotalEnergyConsumption(device))
-
     return [
-        Source(name=f"NVIDIA {index}", read_j=partial(drawn_j, device))
-        for index, device in enumerate(devices)
+        Source(name=f"NVIDIA {number}", read_j=read_j)
+        for number, read_j in enumerate(energy_readers())
     ]
 
 

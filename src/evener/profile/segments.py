@@ -191,6 +191,7 @@ def _time(
         precision=place.precision,
         optimisation=optimisation,
         execution=place.execution,
+        processor=place.processor.name,
     )
     try:
         return time_session(
