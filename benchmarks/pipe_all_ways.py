@@ -27,6 +27,7 @@ from evener.artifacts.board import Board
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
+from evener.data.frames import Frames
 from evener.errors import InfeasibleError
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.cost import is_main
@@ -37,6 +38,7 @@ from evener.plan import make_baseline, make_plan
 from evener.plan.baselines import Baseline
 from evener.plan.board import board_blocks, board_profile
 from evener.plan.problem import PAPER_STAGES
+from evener.run.entry import Frame
 from evener.workflow.little import Little
 from evener.workflow.live import measure_plans, summarise
 from evener.workflow.opened import Opened, open_blocks
@@ -254,7 +256,7 @@ def plans_of(
 def _run_slowed(
     opened: Opened,
     plan: Plan,
-    pool: Sequence[tuple[np.ndarray, ...]],
+    pool: Sequence[Frame],
     count: int,
     slowdowns: Sequence[float],
 ) -> tuple[Trace, float]:
@@ -266,7 +268,8 @@ def _run_slowed(
             continue
         slow = slowed(plan, slowdown)
         stand_ins = stand_in(slow, opened.runtimes[RUNTIME])
-        result = run_opened(opened, slow, pool, count=count, stand_ins=stand_ins)
+        frames = Frames.going_round(pool, count)
+        result = run_opened(opened, slow, frames, stand_ins=stand_ins)
         if not result.holds:
             raise RuntimeError(
                 f"{plan.network} by {plan.outline}: an answer is {result.trace.max_error} off, "

@@ -16,9 +16,10 @@ from evener.network.model import load_network
 from evener.testing import tiny
 from evener.workflow.by_hand import plan_by_hand
 from evener.workflow.check_plan import check_plan
+from evener.workflow.frames import POOL
 from evener.workflow.opened import open_network
 from evener.workflow.plan import plan_network
-from evener.workflow.run import POOL, run_network
+from evener.workflow.run import run_network
 
 
 @pytest.mark.usefixtures("two_cores")
@@ -31,6 +32,17 @@ def test_a_network_in_two_stages_answers_as_the_whole_to_the_bit(net: str) -> No
     assert result.holds
     assert result.unsplit_rate_hz is not None
     assert result.unsplit_rate_hz > 0
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_several_threads_may_add_in_another_order_than_one(net: str, tmp_path: Path) -> None:
+    plan = plan_by_hand(net, cuts=[], on=[("cpu0", 2)], runtimes=["onnxruntime"])
+    save(tmp_path / "plan.json", plan)
+
+    result = run_network(net, frames=4, plan=tmp_path / "plan.json", optimisation="extended")
+
+    assert result.tolerance == 1e-6
+    assert result.holds
 
 
 @pytest.mark.usefixtures("two_cores")
@@ -231,7 +243,7 @@ def test_a_source_at_a_rate_keeps_its_numbers_where_frames_are_left_out(net: str
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"out": Path("a.npz"), "policy": "drop_newest"}, "--out holds an answer to each frame"),
+        ({"out": Path("a.npz"), "policy": "drop_newest"}, "a.npz holds an answer to each frame"),
         ({"batch": 4, "policy": "latest_only"}, "--batch waits for 4 frames, and --policy lat"),
     ],
 )

@@ -13,7 +13,7 @@ pipeline: the run ends with it, and what it had failed on counts as sound again.
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import inf
 from types import TracebackType
 from typing import Literal, Self
@@ -26,6 +26,7 @@ from evener.artifacts.trace import Switch, Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
 from evener.run.condition import Condition
 from evener.run.entry import Frame
+from evener.run.leaving import Leaving
 from evener.run.looks import again_and_again
 from evener.run.monitor import Limits, Monitor
 from evener.run.pipeline import Pipeline
@@ -87,10 +88,12 @@ class SupervisedPipeline:
         self._plans = Plans(plan, open_pipeline, replan, condition=self._condition, clock=clock)
         self._monitor = Monitor(self._condition, self._limits)
         self._watchdog = self._new_watchdog()
+        self._leaving = Leaving()
         self._busy = threading.Lock()  # held during a run
         self._lock = threading.Lock()  # for what follows; never held while anything is opened
         self._running: Running | None = None
         self._run: _Run | None = None
+        self._record = Record(clock)
         self._outputs: tuple[Tensor, ...] | None = None
         self._closed = False
 
@@ -108,6 +111,11 @@ class SupervisedPipeline:
     def credits(self) -> int:
         """Most frames in flight under the plan that runs now."""
         return self.plan.credits if self._running is None else self._running.pipeline.credits
+
+    @property
+    def record(self) -> Record:
+        """The times of the run in progress, or of the last one, whatever plans it took."""
+        return self._record
 
     def progress(self) -> tuple[LaneProgress, ...]:
         """Return what each lane of the plan that runs now does; none between two plans."""
@@ -158,7 +166,7 @@ class SupervisedPipeline:
         try:
             if isinstance(frames, list | tuple):
                 self._present().pipeline.check(frames)
-            record = Record(self._clock)
+            record = self._record = Record(self._clock)
             run = _Run(buffer=ReplayBuffer(iter(frames), emit, record), record=record)
             self._plans.begin()
             with self._watched(run):
@@ -226,7 +234,7 @@ class SupervisedPipeline:
                 self._monitor.switched(self._clock())
                 leg.stop()
                 return
-        to.pipeline.close()  # the leg failed, or ended, meanwhile
+        self._leaving.close(to.pipeline)  # the leg failed, or ended, meanwhile
 
     def _answer(self, run: _Run) -> Trace:
         last: Trace | None = None
@@ -267,7 +275,7 @@ class SupervisedPipeline:
             if change is None and not abandoned:
                 return None
             self._running = None
-        _let_go(running.pipeline)
+        self._leaving.close(running.pipeline)
         return change
 
     def _recover(
@@ -283,10 +291,10 @@ class SupervisedPipeline:
             unused, run.next, run.leg = run.next, None, None
             hung, run.hung = run.hung, None
         if unused is not None:
-            _let_go(unused.to.pipeline)
+            self._leaving.close(unused.to.pipeline)
         if hung is not None or run.broken is not None:
             self._running = None  # it was abandoned
-            _let_go(running.pipeline)
+            self._leaving.close(running.pipeline)
         if run.buffer.failure is not None:
             raise run.buffer.failure
         if run.broken is not None:
@@ -295,8 +303,9 @@ class SupervisedPipeline:
         failed = hung or (error if isinstance(error, StageFailedError) else error.__cause__)
         if not isinstance(failed, StageFailedError) or not failed.processor:
             raise error
-        self._running = None
-        _let_go(running.pipeline)
+        if hung is None:
+            self._running = None
+            self._leaving.close(running.pipeline)
         self._blame(run, failed)
         self._plans.lose(failed)
         emitted = run.buffer.emitted
@@ -385,10 +394,5 @@ class SupervisedPipeline:
                         self._run = run.leg = None
         finally:
             if run.next is not None:
-                _let_go(run.next.to.pipeline)
-
-
-def _let_go(pipeline: Pipeline) -> None:
-    """Close a pipeline; a lane of it that does not end is left to itself, as the rest goes on."""
-    with suppress(StageFailedError):
-        pipeline.close()
+                self._leaving.close(run.next.to.pipeline)
+            self._leaving.wait()
