@@ -1049,6 +1049,11 @@ def test_tables_hold_no_colour_codes_in_a_file(evener: Evener) -> None:
 @pytest.mark.usefixtures("workflow_calls")
 def test_markup_in_names_is_shown_as_it_is(evener: Evener) -> None:
     assert "Fast [rev 2]" in evener("processors")[1]
+    assert (
+        "not used: openvino: it needs the extra 'openvino': pip install 'evener[openvino]'"
+        in (evener("processors")[1])
+    )
+    assert "openvino" in json.loads(evener("processors", "--json")[1])["absent"]
     assert json.loads(evener("processors", "--json")[1])["processors"][0]["model"] == "Fast [rev 2]"
 
 

@@ -53,7 +53,7 @@ def _(machine: Machine) -> RenderableType:
             one.kind,
             _cores(one.cores),
             ", ".join(one.runtimes),
-            f"{one.capacity:.2f}",
+            f"{one.capacity:.2f}" if one.cores else "-",
             "-" if one.max_hz is None else f"{one.max_hz / 1e9:.2f} GHz",
             show(one.cache_bytes, "size"),
             one.model or "-",

@@ -186,6 +186,7 @@ def _time(
         precision=place.precision,
         optimisation=optimisation,
         execution=place.execution,
+        processor=place.processor.name,
     )
     try:
         return time_session(session, clock=clock, throttled=place.processor.share < 1)

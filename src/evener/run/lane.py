@@ -230,6 +230,7 @@ class LaneThread:
                         precision=part.precision,
                         optimisation=optimisation,
                         execution=part.execution,
+                        processor=self.lane.processor,
                     )
                     sessions.append(session)
                     del model

@@ -325,14 +325,15 @@ def _tolerance(opened: Opened, plan: Plan | None, manner: Manner, trace: Trace) 
     """Return what splitting may cause; without a plan, where one runtime computes all.
 
     A batch is multiplied by other kernels than a frame, which add in another order; so may several
-    threads: ONNX Runtime answers GoogLeNet on two cores 8e-7 apart from one. After
-    a switch any runtime may have computed a stage.
+    threads: ONNX Runtime answers GoogLeNet on two cores 8e-7 apart from one. A
+    device has kernels of its own. After a switch any runtime may have computed a stage.
     """
     lanes = [lane for stage in plan.stages for lane in stage.lanes] if plan is not None else []
     runtimes = {part.runtime for lane in lanes for part in lane.parts}
     if trace.switches:
         runtimes |= set(opened.runtimes)
-    if manner.batch > 1 or runtimes - {reference_runtime(opened)}:
+    devices = any(not lane.cores for lane in lanes)
+    if manner.batch > 1 or devices or runtimes - {reference_runtime(opened)}:
         return 1e-4
     several_threads = bool(trace.switches) or any(len(lane.cores) > 1 for lane in lanes)
     return 0.0 if opened.optimisation == "extended" and not several_threads else 1e-6
