@@ -21,6 +21,7 @@ from evener.artifacts.plan import Lane, Part, Plan
 from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Execution, Profile
 from evener.artifacts.tensor import Tensor
+from evener.artifacts.timeline import HEAD
 from evener.artifacts.trace import Switch, Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.tables import runtimes
@@ -98,6 +99,7 @@ OPTIONS = {
         "--fit",
         "--out",
         "--labels",
+        "--trace",
         "--annotate",
         "--plan",
         "--stages",
@@ -149,7 +151,7 @@ OPTIONS = {
         "--state",
         "--json",
     ],
-    "show": ["--json"],
+    "show": ["--from", "--frames", "--svg", "--json"],
 }
 
 
@@ -509,6 +511,8 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "out": out,
         "labels": None,
         "annotate": None,
+        "timeline": None,
+        "watch": None,
         "optimisation": "extended",
         "credits": 3,
         "processors": ("cpu0",),
@@ -540,13 +544,14 @@ def test_run_hands_on_how_pictures_are_read(evener: Evener, workflow_calls: Call
     code, _, err = evener(
         *("run", "tiny", "--frames", "a.png", "--preset", "signed", "--scale", "0.5"),
         *("--mean", "1,2,3", "--std", "4", "--fit", "pad", "--annotate", "seen"),
+        *("--trace", "t.json"),
     )
 
     call = workflow_calls["run_network"]
     pixels = Pixels(preset="signed", scale=0.5, mean=(1.0, 2.0, 3.0), std=(4.0,), fit="pad")
     assert call["reading"] == Reading(pixels=pixels)
-    assert call["annotate"] == Path("seen")
-    assert (code, err) == (0, "wrote seen\n")
+    assert (call["annotate"], call["timeline"]) == (Path("seen"), Path("t.json"))
+    assert (code, err) == (0, "wrote seen\nwrote t.json\n")
 
 
 def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
@@ -570,6 +575,8 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "out": None,
         "labels": None,
         "annotate": None,
+        "timeline": None,
+        "watch": None,
         "optimisation": "all",
         "credits": None,
         "processors": ("B", "G"),
@@ -1011,6 +1018,7 @@ def test_answers_overwrite_no_other_file_of_that_name(
     "command",
     [
         "run x --frames f.npz --out f.npz",
+        "run t.json --frames 3 --trace t.json",
         "run x --frames f.npz --out ./link.npz",
         "run x --frames 9 --plan f.npz --out f.npz",
         "run x --frames 9 --profile f.npz --out f.npz",
@@ -1033,6 +1041,7 @@ def test_what_a_command_reads_is_not_where_it_writes(
     with zipfile.ZipFile("f.npz", "w") as archive:
         archive.writestr("x.npy", b"")
     Path("link.npz").symlink_to("f.npz")
+    Path("t.json").write_bytes(HEAD)
     save(Path("plan.json"), plan)
     save(Path("profile.json"), kept_profile.value)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}

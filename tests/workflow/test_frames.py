@@ -12,11 +12,13 @@ from onnx import helper
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Card
 from evener.artifacts.files import file_sha256, save
+from evener.artifacts.timeline import load_timeline
 from evener.data.frames import SAMPLE_FRAMES
 from evener.data.sources import Reading
 from evener.errors import InputError, InvalidDataError
 from evener.testing import tiny
 from evener.workflow.frames import find_card, with_card
+from evener.workflow.manner import Manner
 from evener.workflow.run import run_network
 
 Write = Callable[[str, bytes], str]
@@ -221,3 +223,31 @@ def test_what_cannot_be_written_is_said_before_anything_is_planned(
     with pytest.raises(InputError, match="makes up random frames, and there is nothing to read"):
         run_network(net, frames=9, reading=Reading(limit=3))
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_timeline_has_each_frame_once_in_each_stage(
+    batch: int, net: str, table: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    trace = tmp_path / "t.json"
+
+    run_network(net, frames=table[0], reading=Reading(limit=20), timeline=trace, batch=batch)
+
+    timeline = load_timeline(trace)
+    stages = {lane.stage for lane in timeline.lanes}
+    for stage in stages:
+        ran = [n for lane in timeline.lanes if lane.stage == stage for n in lane.frames]
+        assert sorted(ran) == list(timeline.frames) == list(range(20 // batch))
+    assert timeline.network == "network"
+
+
+def test_what_has_no_one_clock_or_plan_has_no_timeline(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+
+    with pytest.raises(
+        InputError, match="--trace draws one plan by one clock, and --supervise may"
+    ):
+        Manner(supervise=True).check(None, path)
+    with pytest.raises(InputError, match="and each of --ranks may have another clock; leave out"):
+        Manner(transport="ranks").check(None, path)
+    Manner(transport="processes").check(None, path)

@@ -153,6 +153,13 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
         "card does, else by number]",
     ),
     click.option(
+        "timeline",
+        "--trace",
+        metavar="FILE.json",
+        callback=through(targets.read_timeline),
+        help="Write when each stage ran each frame, for evener show and ui.perfetto.dev.",
+    ),
+    click.option(
         "--annotate",
         metavar="FOLDER",
         callback=through(read_path),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from evener.cli import options, output, targets
+from evener.cli import live_view, options, output, targets
 from evener.cli.frames import frame_options, gather
 from evener.cli.verb import Invocation, Verb
 from evener.units import count, show
@@ -32,6 +32,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
         "evener run model.onnx --plan model.plan.json --frames photos.npz --out answers.npz",
         "evener run model.onnx --frames photos/ --labels labels.txt --out answers.csv",
         "evener run p/.evener/network.onnx --frames rows.csv --id customer --out scores.parquet",
+        "evener run resnet50 --frames 100 --stages 2 --trace resnet50.trace.json",
         "evener run recurrent.onnx --frames 500 --fix rate=16000 --state hn=h",
         "evener run resnet50 --frames 40 --board khadas-vim3",
         "evener run resnet50 --frames 60 --stages 2 --transport processes",
@@ -131,8 +132,9 @@ def command(
     NET is an ONNX file or the name of a built-in network. The answers are compared with the
     unsplit network's; if they differ by more than rounding explains, the exit code is 1.
     """
-    inputs = (choices[name] for name in ("plan", "profile", "frames", "board", "labels"))
-    targets.spare(choices["out"], net, *inputs)
+    inputs = [choices[name] for name in ("plan", "profile", "frames", "board", "labels")]
+    for target in (choices["out"], choices["timeline"]):
+        targets.spare(target, net, *inputs)
     if choices["board"] is not None:
         return _answer(net, shapes, as_json=as_json, **choices)
     from evener.workflow import ranks
@@ -158,9 +160,9 @@ def _answer(
     as_json: bool,
     **choices: Any,  # noqa: ANN401 - as for the command
 ) -> int:
-    with output.progress() as report:
-        result = _run(net, shapes=dict(shapes), progress=report, **gather(choices))
-    for name in ("out", "annotate"):
+    with live_view.progress(stages=not as_json) as (report, watch):
+        result = _run(net, shapes=dict(shapes), watch=watch, progress=report, **gather(choices))
+    for name in ("out", "annotate", "timeline"):
         if choices[name] is not None:
             output.note(f"wrote {choices[name]}")
     if as_json:

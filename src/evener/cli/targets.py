@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from evener.artifacts.files import peek, regular_target
+from evener.artifacts.timeline import HEAD
 from evener.cli.options import read_path
 from evener.errors import InputError, InvalidFileError
 
@@ -52,6 +53,35 @@ def read_answers(text: str) -> Path:
         raise InvalidFileError(
             f"{path} is already there, holds no answers as {kind}, and is not overwritten; choose "
             "another name, or remove it",
+            path=text,
+        )
+    return path
+
+
+def read_timeline(text: str) -> Path:
+    """Read the name of a file that a timeline is to be written to.
+
+    Raises:
+        InvalidFileError: it cannot be written, or is there already and holds no timeline.
+    """
+    return _unlike_others(text, "timeline", _begins_with(HEAD))
+
+
+def read_svg(text: str) -> Path:
+    """Read the name of a file that a drawing is to be written to.
+
+    Raises:
+        InvalidFileError: it cannot be written, or is there already and holds no drawing.
+    """
+    return _unlike_others(text, "SVG drawing", _begins_with(b"<svg"))
+
+
+def _unlike_others(text: str, what: str, is_ours: Callable[[Path], bool]) -> Path:
+    path = _writable(text)
+    if _holds_something(path) and not is_ours(path):
+        raise InvalidFileError(
+            f"{path} is already there, holds no {what} made by Evener, and is not overwritten; "
+            "choose another name, or remove it",
             path=text,
         )
     return path

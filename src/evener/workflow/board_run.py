@@ -17,7 +17,7 @@ from evener.runtime.session import Optimisation
 from evener.workflow.board import open_on_board
 from evener.workflow.frames import Writing, answers_for, find_card, take_frames, with_card
 from evener.workflow.opened import Fixed, Progress, Shapes, States, open_blocks
-from evener.workflow.run import RunResult, reference_runtime, run_opened
+from evener.workflow.run import RunResult, Watch, reference_runtime, run_opened
 from evener.workflow.stand_in import slowed, stand_in
 from evener.workflow.wish import Wish, decide
 
@@ -36,6 +36,7 @@ def run_on_board(
     out: Path | None = None,
     labels: Path | None = None,
     annotate: Path | None = None,
+    timeline: Path | None = None,
     optimisation: Optimisation = "all",
     credits: int | None = None,
     shapes: Shapes | None = None,
@@ -43,6 +44,7 @@ def run_on_board(
     states: States | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
+    watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run a network over frames, each stage as long as it would take on the board.
@@ -65,6 +67,7 @@ def run_on_board(
         out: a file for the answers; see `run_network`.
         labels: a text file with the name of a class a line.
         annotate: a new folder for the pictures, each with what was predicted on it.
+        timeline: a file that says when each stage ran each frame.
         optimisation: graph optimisation level of what computes here.
         credits: frames in flight at once; None for the plan's own.
         shapes: static shapes of the inputs that leave some size open, by input name.
@@ -72,6 +75,7 @@ def run_on_board(
         states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the board's processors to use; None for all.
         runtimes: which runtimes may compute here, the first does; None for the default.
+        watch: given the pipeline, a context in which it runs.
         progress: told what is being done.
 
     Raises:
@@ -79,7 +83,7 @@ def run_on_board(
         InfeasibleError: no plan meets the limits, or this machine computes longer than the board.
         StageFailedError: a stage raised.
     """
-    writing = Writing(out=out, labels=labels, annotate=annotate)
+    writing = Writing(out=out, labels=labels, annotate=annotate, timeline=timeline)
     _check_choices(plan, stages, writing, slowdown, compute=compute)
     card = find_card(net)
     given = load(plan, Plan).value if plan is not None else None
@@ -110,6 +114,8 @@ def run_on_board(
             credits=credits,
             stand_ins=stand_ins,
             compare=compute,
+            timeline=timeline,
+            watch=watch,
             progress=progress,
         )
         stand_ins.check()
@@ -152,7 +158,7 @@ def _check_choices(
     if not 1 <= slowdown < inf:
         raise InputError(f"a slowdown of {slowdown} is none: give a factor of 1 or more")
     writing.check()
-    if writing != Writing() and not compute:
+    if not compute and writing != Writing(timeline=writing.timeline):
         raise InputError(
             "without computing there are no answers to write: leave --out out, and --annotate"
         )

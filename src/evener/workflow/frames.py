@@ -33,11 +33,13 @@ class Writing(msgspec.Struct, frozen=True, kw_only=True):
             predict.
         labels: a text file with the name of a class a line; None for those of the network's card.
         annotate: a new folder for the pictures, each with what was predicted on it.
+        timeline: a file for when each stage ran each frame.
     """
 
     out: Path | None = None
     labels: Path | None = None
     annotate: Path | None = None
+    timeline: Path | None = None
 
     def check(self) -> None:
         """Find out before the run, not after it, what cannot be written.
@@ -45,7 +47,7 @@ class Writing(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: a file that cannot, or labels that go nowhere.
         """
-        for path in (self.out, self.annotate):
+        for path in (self.out, self.annotate, self.timeline):
             if path is not None:
                 check_writable(path)
         table = self.out is not None and self.out.suffix.lower() in {".csv", ".parquet"}

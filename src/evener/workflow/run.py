@@ -1,6 +1,7 @@
 """Run a network over frames by its plan, and hold every answer against the unsplit network."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import islice
 from math import ceil
@@ -13,13 +14,16 @@ from evener.artifacts.files import load
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.tensor import Tensor
+from evener.artifacts.timeline import save_timeline
 from evener.artifacts.trace import Trace
 from evener.data.frames import Frames
 from evener.data.sources import Reading
 from evener.errors import InputError
 from evener.network.split import whole_model
 from evener.run.equality import Answers, Unsplit, run_unsplit
+from evener.run.glance import Observable
 from evener.run.live import Policy
+from evener.run.record import timeline_of
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.check_plan import check_plan
 from evener.workflow.frames import (
@@ -47,6 +51,7 @@ from evener.workflow.stand_in import StandIns
 from evener.workflow.supervise import check_can_be_supervised, supervised
 from evener.workflow.wish import Wish, decide
 
+Watch = Callable[[Observable], AbstractContextManager[None]]
 _TOLD: Final = 20  # how often a run tells its progress; telling takes a lane's time
 _TOLD_EVERY: Final = 256  # frames of a run whose length is not known
 
@@ -94,6 +99,7 @@ def run_network(
     out: Path | None = None,
     labels: Path | None = None,
     annotate: Path | None = None,
+    timeline: Path | None = None,
     optimisation: Optimisation = "all",
     credits: int | None = None,
     shapes: Shapes | None = None,
@@ -106,6 +112,7 @@ def run_network(
     source_rate_hz: float | None = None,
     batch: int = 1,
     supervise: bool = False,
+    watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run a network over frames, split as planned, and compare every answer with the whole.
@@ -123,6 +130,7 @@ def run_network(
             predict.
         labels: a text file with the name of a class a line; None for those of the network's card.
         annotate: a new folder for the pictures, each with what was predicted on it.
+        timeline: a file that says when each stage ran each frame, for Perfetto and `evener show`.
         optimisation: "extended" makes every answer equal to the bit where each lane is one core,
             as the unsplit network has; "all" may be faster and differs by rounding.
         credits: frames in flight at once; None for the plan's own.
@@ -139,6 +147,7 @@ def run_network(
         source_rate_hz: how many frames come a second; None for as many as are taken.
         batch: how many frames go through the stages at once, where the network can.
         supervise: whether to go on by another plan where a stage fails, hangs or slows down.
+        watch: given the pipeline, a context in which it runs.
         progress: told what is being done.
 
     Raises:
@@ -146,7 +155,7 @@ def run_network(
         InfeasibleError: no plan meets the limits.
         StageFailedError: a stage raised.
     """
-    writing = Writing(out=out, labels=labels, annotate=annotate)
+    writing = Writing(out=out, labels=labels, annotate=annotate, timeline=timeline)
     writing.check()
     manner = Manner(
         transport=transport,
@@ -155,7 +164,7 @@ def run_network(
         batch=batch,
         supervise=supervise,
     )
-    manner.check(out)
+    manner.check(out, timeline)
     if plan is not None and (stages is not None or profile is not None):
         raise InputError("a plan file already fixes its stages: give --plan, or --stages/--profile")
     given = load(plan, Plan).value if plan is not None else None
@@ -191,6 +200,8 @@ def run_network(
             credits=credits,
             manner=manner,
             profile=times,
+            timeline=timeline,
+            watch=watch,
             progress=progress,
         )
 
@@ -206,6 +217,8 @@ def run_opened(
     compare: bool = True,
     manner: Manner = Manner(),  # noqa: B008 - it is frozen
     profile: Profile | None = None,
+    timeline: Path | None = None,
+    watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run an opened network by a plan over frames.
@@ -221,6 +234,8 @@ def run_opened(
         compare: whether to hold every answer against the unsplit network's.
         manner: how the frames go through.
         profile: what other plans are made from where the run is supervised.
+        timeline: a file for when each stage ran each frame.
+        watch: given the pipeline, a context in which it runs.
         progress: told what is being done.
     """
     count = frames.count
@@ -257,7 +272,10 @@ def run_opened(
         warm_up.run(pipeline, islice(frames.again(), many), _drop)
         if stand_ins is not None:
             stand_ins.begin()
-        trace = manner.run(pipeline, frames, emit)
+        with watch(pipeline) if watch is not None else nullcontext():
+            trace = manner.run(pipeline, frames, emit, spans=timeline is not None)
+        if timeline is not None:
+            save_timeline(timeline, timeline_of(pipeline.record, network=plan.network))
     if answers is not None:
         trace = msgspec.structs.replace(
             trace, equal=answers.equal, max_error=answers.max_error, checked=answers.frames
