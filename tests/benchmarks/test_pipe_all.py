@@ -1,6 +1,7 @@
 """Redoing the Pipe-All paper."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,11 +15,14 @@ from pipe_all_paper import AVERAGES, BEST, PARALLEL, PEAK, PIPE_ALL, TABLE_1, Fo
 from evener.artifacts.board import load_board
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
-from evener.errors import InfeasibleError
-from evener.network.model import Network
+from evener.errors import InfeasibleError, InputError
+from evener.network.model import Network, parse_network
 from evener.plan import make_plan
 from evener.plan.choose import Method
 from evener.plan.problem import Space
+from evener.testing import tiny
+from evener.workflow.little import Little
+from evener.workflow.opened import find_processors
 
 KHADAS = load_board("khadas-vim3")
 
@@ -207,6 +211,48 @@ def test_bad_options_are_refused(
 
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_computing_here_runs_a_pipeline_over_the_cores_beside_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cores = find_processors().processors
+    if sum(one.units for one in cores) < 2:
+        pytest.skip("a pipeline needs two cores")
+    network = parse_network(tiny.dense(layers=4), name="dense")
+
+    one = ways.compute(network, place="here", throttled=None, rounds=2)
+
+    assert (one.basis, one.place, one.counts) == ("computed", "here", True)
+    assert [each.name for each in one.ways] == [PEAK, PARALLEL, PIPE_ALL, BEST]
+    assert one[PIPE_ALL].outline.startswith(("2 stages", "3 stages"))
+    assert "copies" in one[PARALLEL].outline
+    assert all((each.latency_p99_s or 0) >= (each.latency_p50_s or 0) > 0 for each in one.ways)
+
+
+def test_where_cores_cannot_be_throttled_they_are_equal_and_the_reason_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @contextmanager
+    def refused(_share: float) -> Iterator[Little]:
+        raise InputError("this process may not limit a core")
+        yield  # what makes it a generator
+
+    monkeypatch.setattr(pipe_all, "little_cores", refused)
+    missing: list[str] = []
+
+    with pipe_all.cores_of(0.4, missing) as (place, throttled):
+        assert (place, throttled) == ("this machine, equal cores", None)
+    assert missing == ["throttled cores: this process may not limit a core; all were equal"]
+
+
+def test_equal_cores_may_be_asked_for() -> None:
+    missing: list[str] = []
+
+    with pipe_all.cores_of(1.0, missing) as (place, throttled):
+        assert (place, throttled) == ("this machine, equal cores", None)
+    assert missing == []
 
 
 def test_a_bar_of_a_plan_does_not_break_a_table() -> None:
