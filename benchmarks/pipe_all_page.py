@@ -141,7 +141,7 @@ def html(parts: Sequence[Section]) -> str:
         body.append(tag("h2" if number else "h1", part.title))
         body += [tag("p", text.removeprefix("- ")) for text in part.text]
         body += [tag("div", _html_table(table), class_="wide") for table in part.tables]
-        body += [tag("figure", chart) for chart in part.charts if chart is not None]
+        body += [_figure(chart) for chart in part.charts if chart is not None]
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -232,7 +232,7 @@ def _place(number: int, basis: Basis, place: str, found: Sequence[Found]) -> Sec
                 for one in found
             ],
             dimension="rate",
-            title=f"Figure 2, {basis}, {place}: frames per second of each processor",
+            title=f"Figure 2, {basis}, {place}: rate of each processor alone",
         ),
         *(
             groups(
@@ -304,6 +304,11 @@ def _inline(value: object) -> str:
 
 def _cells(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _figure(chart: Element) -> Element:
+    title = chart.find("title")
+    return tag("figure", chart, tag("figcaption", (title is not None and title.text) or ""))
 
 
 def _html_table(table: Table) -> Element:
