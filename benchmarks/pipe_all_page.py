@@ -267,6 +267,11 @@ def _notes(found: Sequence[Found]) -> list[str]:
             f"So that this machine could compute as quickly as all the board's processors "
             f"together, these took up to {slowest:g} times as long; figures are given as without."
         )
+    if any(one.basis == "simulated" for one in found):
+        notes.append(
+            "A run ends when the slowest copy is done with its last frame, the others idle: rates "
+            "of Parallel, and of plans with copies, are a few per cent low."
+        )
     errors = [one.max_error for one in found if one.max_error is not None]
     if errors:
         notes.append(

@@ -52,6 +52,10 @@ DISTINCT: Final = 4  # frames with answers of their own
 SLOWDOWNS: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
 _BESIDE: Final = 2.0  # slowdown to begin with where several stages are computed at once
 _REFINEMENTS: Final = 3
+_ROUNDS: Final = 3  # fewest frames of a run, in as many as are in flight at once
+# A run ends when the slowest copy is done with its last frame, the others idle: at 12 times as many
+# frames as are in flight that is a few per cent of the run, at 3 it was a tenth.
+_COPIED_ROUNDS: Final = 12
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,12 +165,19 @@ def simulate(
     pool = random_frames(network.inputs, DISTINCT, seed=0)
     alone, plans = plans_of(profile)
     used: list[float] = []
+    used_beside: list[float] = []
     errors: list[float] = []
 
     def run(name: str, plan: Plan) -> Way:
-        count = max(frames, 3 * plan.credits)
-        trace, slowdown = _run_slowed(opened, plan, pool, count, slowdowns)
+        copied = any(len(stage.lanes) > 1 for stage in plan.stages)
+        count = max(frames, (_COPIED_ROUNDS if copied else _ROUNDS) * plan.credits)
+        lanes = sum(len(stage.lanes) for stage in plan.stages)
+        least = max([min(_BESIDE, slowdowns[-1]), *used_beside]) if lanes > 1 else 0.0
+        able = [slowdown for slowdown in slowdowns if slowdown >= least]
+        trace, slowdown = _run_slowed(opened, plan, pool, count, able)
         used.append(slowdown)
+        if lanes > 1:
+            used_beside.append(slowdown)  # others side by side will need it too
         errors.append(trace.max_error or 0.0)
         return _ran(name, plan, [trace], slowdown)
 
@@ -261,11 +272,8 @@ def _run_slowed(
     slowdowns: Sequence[float],
 ) -> tuple[Trace, float]:
     """Run a plan on simulated processors, slowed down until this machine keeps up."""
-    lanes = sum(len(stage.lanes) for stage in plan.stages)
     refused: InfeasibleError | None = None
     for slowdown in slowdowns:
-        if lanes > 1 and slowdown < min(_BESIDE, slowdowns[-1]):
-            continue
         slow = slowed(plan, slowdown)
         stand_ins = stand_in(slow, opened.runtimes[RUNTIME])
         frames = Frames.going_round(pool, count)
