@@ -132,7 +132,8 @@ def test_quick_makes_every_file_and_takes_what_is_kept(
     for shown in ("+75.88 %", "+419.87 %", "| mobilenet | Pipe-All |", "2106", "11 h"):
         assert shown in text
     assert "computing on this machine itself: left out by --quick" in text
-    assert (tmp_path / "out.html").read_text().count("<svg") == 2 * 3
+    html = (tmp_path / "out.html").read_text()
+    assert html.count("<svg") == html.count("<figcaption>Figure ") == 2 * 3
     record = msgspec.json.decode((tmp_path / "out.json").read_bytes())
     assert [one["basis"] for one in record["found"]] == ["predicted", "simulated"]
     simulated = record["found"][1]
