@@ -203,18 +203,6 @@ def test_nvidia_devices_count_beside_processors(
     assert meter.stop() == pytest.approx(0.5)
 
 
-def test_an_nvidia_library_without_a_driver_is_no_meter(
-    sysfs: Sysfs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def no_driver() -> None:
-        raise RuntimeError("driver not loaded")
-
-    fake = SimpleNamespace(NVMLError=RuntimeError, nvmlInit=no_driver)
-    monkeypatch.setitem(sys.modules, "pynvml", fake)
-
-    assert find_meter(sysfs.root) is None
-
-
 def test_a_machine_without_any_has_no_meter(sysfs: Sysfs) -> None:
     sysfs.write("powercap/intel-rapl:0/name", "package-0")  # and a counter that cannot be read
 
