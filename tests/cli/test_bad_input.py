@@ -11,6 +11,8 @@ from onnx import NodeProto, TensorProto, helper
 
 from evener.artifacts.files import save
 from evener.artifacts.plan import Plan
+from evener.runtime.cgroup import Hierarchy
+from evener.runtime.pinning import PROCESS_CORES
 from evener.testing.tiny import dense
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -58,6 +60,7 @@ def unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
     After the test nothing may be there that was not when it was called last.
     """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("evener.workflow.plan.find_meter", lambda: None)  # whatever is here
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     before: dict[Path, bytes] = {}
 
@@ -391,3 +394,23 @@ def test_options_of_simulated_processors_that_contradict_are_refused(
     evener: Evener, options: tuple[str, ...], message: str
 ) -> None:
     refused(evener, "run", "alexnet", "--frames", "2", *options, message=message)
+
+
+def test_a_core_that_cannot_be_throttled_is_bad_input(
+    evener: Evener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(PROCESS_CORES) < 2:
+        pytest.skip("with one core there is no half to throttle, which is said first")
+    folder = tmp_path / "no-kernel"
+    folder.mkdir()
+    monkeypatch.setattr(
+        "evener.runtime.throttle.find_hierarchy", lambda: Hierarchy(folder, version=1)
+    )
+
+    code, out, err = evener("bench", "squeezenet", "--little", "0.4")
+
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "no core can be limited:" in err
+    assert "root or a delegated group" in err
+    assert list(folder.iterdir()) == []
+    folder.rmdir()

@@ -814,6 +814,22 @@ def test_bench_takes_a_limit_relative_to_the_copies_and_a_little_core(
     assert code == 0
 
 
+def test_bench_shows_energies_where_something_meters_them(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, tiny_comparison: Comparison
+) -> None:
+    rows = (msgspec.structs.replace(tiny_comparison.rows[0], energy_j=0.25),)
+    comparison = msgspec.structs.replace(tiny_comparison, rows=rows, energy_meter="RAPL psys")
+    monkeypatch.setattr(workflow, "bench_networks", lambda *_, **__: comparison)
+
+    _, out, _ = evener("bench", "a")
+
+    assert "energy" in out
+    assert "250 mJ" in out
+    assert "energy per frame, that of the idle machine included, by RAPL psys" in " ".join(
+        out.split()
+    )
+
+
 def test_bench_ends_with_1_where_a_plan_misses_its_latency_limit(
     evener: Evener, monkeypatch: pytest.MonkeyPatch, tiny_comparison: Comparison
 ) -> None:

@@ -9,8 +9,10 @@ import pytest
 
 from evener.errors import RuntimeFailedError
 from evener.runtime import cuda
+from evener.runtime import onnxruntime as module
 from evener.runtime.devices import Device
 from evener.runtime.onnxruntime import OnnxRuntime
+from evener.testing import tiny
 
 
 class FakeNvml(ModuleType):
@@ -135,3 +137,25 @@ def test_f32_is_computed_as_f32_on_one_gpu_and_nowhere_else() -> None:
 
     assert options.get_session_config_entry("session.disable_cpu_ep_fallback") == "1"
     assert cuda.provider(1) == (cuda.PROVIDER, {"device_id": "1", "use_tf32": "0"})
+
+
+@pytest.mark.skipif(
+    cuda.PROVIDER in onnxruntime.get_available_providers(), reason="this build has the provider"
+)
+def test_a_build_without_the_provider_opens_no_session_on_a_gpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "device_number", lambda *_: 0)
+
+    with (
+        pytest.warns(UserWarning, match="not in available provider names"),
+        pytest.raises(RuntimeFailedError, match="fallback to CPU EP has been explicitly disabled"),
+    ):
+        OnnxRuntime().open(tiny.dense(), cores=(), processor="gpu0")
+
+
+def test_branches_at_once_are_for_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "device_number", lambda *_: 0)
+
+    with pytest.raises(RuntimeFailedError, match="on cores only; plan gpu0 with sequential"):
+        OnnxRuntime().open(tiny.dense(), cores=(), processor="gpu0", execution="parallel")

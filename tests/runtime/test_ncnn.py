@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -100,8 +101,8 @@ def test_segments_of_networks_answer_as_in_onnx_runtime(name: str) -> None:
 
 @pytest.mark.skipif(not SOFTWARE, reason=NO_VULKAN)
 def test_a_network_answers_on_vulkan_as_in_onnx_runtime() -> None:
-    model = tiny.unet(depth=3, size=32)
-    (frame,) = tiny.frames(1, shape=(1, 2, 32, 32))
+    model = tiny.unet()
+    (frame,) = tiny.frames(1, shape=(1, 2, 16, 16))
 
     found = answer(Ncnn().open(model, cores=(), processor=SOFTWARE[0].name), frame)
 
@@ -241,3 +242,22 @@ def test_broken_files_of_layers_or_weights_are_refused(cache: Path) -> None:
 
         with pytest.raises(RuntimeFailedError, match="reading its weights ended with -"):
             Ncnn().open(model, cores=(CORE,))
+
+
+@pytest.mark.parametrize(("ended", "why"), [(-100, r"-100 \(out of memory\)"), (-1, "-1$")])
+def test_a_layer_that_fails_is_reported_with_its_tensor(ended: int, why: str) -> None:
+    class Failing:
+        def input(self, name: str, array: object) -> int:
+            del name, array
+            return 0
+
+        def extract(self, _: str) -> tuple[int, None]:
+            return ended, None
+
+    with pinning.pinned((CORE,)):
+        session = Ncnn().open(conv(), cores=(CORE,))
+        (frame,) = tiny.frames(1, shape=(1, 3, 5, 7))
+        session._native = SimpleNamespace(create_extractor=Failing)  # type: ignore[attr-defined]
+
+        with pytest.raises(RuntimeFailedError, match=f"in the network: 'y' ended with {why}"):
+            answer(session, frame)

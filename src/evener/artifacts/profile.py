@@ -108,6 +108,20 @@ class HandOff(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     transfers: tuple[Transfer, ...] = ()
 
 
+class Contention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much slower a core of a processor is while others work too.
+
+    Attributes:
+        processor: name of the processor.
+        others: how many other cores worked, of any processor.
+        factor: time of the whole network beside them over its time alone; 1 or more.
+    """
+
+    processor: str
+    others: int
+    factor: float
+
+
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything a planner needs to know of a network on a machine; portable between machines.
 
@@ -122,6 +136,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         hand_off: cost of passing a frame on.
         optimisation: graph optimisation level of the runtime that was timed.
         max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
+        contention: how much its processors slow one another down; empty where nobody measured it.
         estimate: what the times are where none was measured of this very network, such as "cost
             model of khadas-vim3"; None where they are measurements and sums of such.
         estimate_error: median relative error of a block's time so estimated, where it is known.
@@ -139,5 +154,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     hand_off: HandOff
     optimisation: Literal["extended", "all"] = "all"
     max_live: int | None = None
+    contention: tuple[Contention, ...] = ()
     estimate: str | None = None
     estimate_error: float | None = None

@@ -11,6 +11,7 @@ from evener.errors import InputError
 from evener.network.blocks import Blocks
 from evener.network.model import Network
 from evener.network.split import segment_model
+from evener.profile.energy import Meter, Metering
 from evener.profile.segments import Place, Progress, time_segments
 from evener.profile.timing import Clock, Segment
 from evener.runtime.session import Runtime
@@ -53,6 +54,7 @@ def measure_segments(
     runtimes: Mapping[str, Runtime],
     clock: Clock = time.perf_counter,
     progress: Progress | None = None,
+    meter: Meter | None = None,
 ) -> Profile:
     """Replace times of a profile by measured ones.
 
@@ -64,6 +66,7 @@ def measure_segments(
         runtimes: by name.
         clock: seconds that never go back.
         progress: is called after each timing.
+        meter: meters energies, where the profile knows what the idle machine draws.
 
     Returns:
         The profile with the wanted times measured; one that its runtime refuses is left out.
@@ -84,6 +87,7 @@ def measure_segments(
     for first, last, processor, cores, runtime, precision, execution in sorted(keys):
         place = Place(profile.machine[processor], cores, runtime, precision, execution)
         places.setdefault((first, last), []).append(place)
+    idle_w = profile.machine.idle_w
     measured = time_segments(
         list(places.items()),
         model_of=lambda first, last: segment_model(network, blocks, first, last),
@@ -91,6 +95,7 @@ def measure_segments(
         optimisation=profile.optimisation,
         clock=clock,
         progress=progress,
+        metering=None if meter is None or idle_w is None else Metering(meter, idle_w),
     )
     fresh = {
         _key(record): record

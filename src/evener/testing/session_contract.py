@@ -42,9 +42,14 @@ class AnswerContract:
     processor = ""
     """Name of the device, such as "gpu0"."""
 
-    def open(self, runtime: Runtime, model: bytes, *, precision: str = "f32") -> Session:
+    precision = "f32"
+    """What it computes in."""
+
+    def open(self, runtime: Runtime, model: bytes, *, precision: str = "") -> Session:
         """Open a network where the contract is tried."""
-        return runtime.open(model, cores=self.cores, precision=precision, processor=self.processor)
+        return runtime.open(
+            model, cores=self.cores, precision=precision or self.precision, processor=self.processor
+        )
 
     def branching(self) -> bytes:
         """Make a network of several inputs and outputs that the runtime can exchange."""
@@ -146,7 +151,7 @@ class AnswerContract:
 
     def test_answers_are_those_of_the_formula(self, runtime: Runtime) -> None:
         """In the precision that it was asked for."""
-        session = self.open(runtime, tiny.dense(), precision="f32")
+        session = self.open(runtime, tiny.dense())
         weights = np.random.default_rng((0, 0)).normal(size=(tiny.WIDTH, tiny.WIDTH))
         weights = weights.astype(np.float32) / tiny.WIDTH**0.5
 
@@ -238,7 +243,7 @@ class AnswerContract:
         self, runtime: Runtime
     ) -> None:
         """Rather than computed in another one."""
-        with pytest.raises(RuntimeFailedError, match=r"f32.*not in 'f3'"):
+        with pytest.raises(RuntimeFailedError, match=rf"{self.precision}.*not in 'f3'"):
             self.open(runtime, tiny.dense(), precision="f3")
 
     def test_truth_values_are_exchanged_or_refused(self, runtime: Runtime) -> None:
