@@ -1,5 +1,7 @@
 """Networks in OpenVINO, on one core or all."""
 
+import subprocess
+import sys
 from typing import ClassVar
 
 import pytest
@@ -13,12 +15,9 @@ from evener.testing import tiny
 from evener.testing.session_contract import CORE, AnswerContract, SessionContract
 
 pytest.importorskip("openvino")
-import openvino
 
 from evener.runtime import openvino as module
-from evener.runtime.openvino import OpenVino
-
-REAL_CORE = openvino.Core
+from evener.runtime.openvino import OpenVino, shared_core
 
 
 class TestOpenVino(SessionContract):
@@ -56,7 +55,7 @@ class FakeCore:
     asked: ClassVar[list[tuple[str, dict[str, object]]]] = []
 
     def __init__(self) -> None:
-        self._real = REAL_CORE()
+        self._real = shared_core()
 
     def get_property(self, device: str, name: str) -> str:
         return f"{name} of {device}"
@@ -71,7 +70,7 @@ class FakeCore:
 
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openvino, "Core", FakeCore)
+    monkeypatch.setattr(module, "shared_core", FakeCore)
     monkeypatch.setattr(module, "device_number", lambda _, name: ("gpu0", "gpu1").index(name))
     FakeCore.asked.clear()
 
@@ -99,3 +98,29 @@ class TestOpenVinoOnAGpu(AnswerContract):
     @pytest.fixture
     def runtime(self) -> Runtime:
         return OpenVino()
+
+
+def test_ctrl_c_is_survived_after_it_ran() -> None:
+    program = (
+        "import os, signal\n"
+        "from evener.runtime.openvino import OpenVino\n"
+        "from evener.runtime.pinning import pinned\n"
+        "from evener.testing import tiny\n"
+        f"with pinned(({CORE},)):\n"
+        f"    sessions = [OpenVino().open(tiny.dense(), cores=({CORE},)) for _ in range(3)]\n"
+        "while sessions:\n"
+        "    sessions.pop(0).close()\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+
+    ended = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ended.returncode, ended.stdout) == (0, "interrupted\n"), ended.stderr

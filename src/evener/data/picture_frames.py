@@ -1,15 +1,17 @@
 """Read frames from a picture or a folder of pictures, which Pillow decodes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Final
 
 from evener.artifacts.tensor import Tensor
+from evener.data.ahead import ahead
 from evener.data.pixels import Lens, Pixels
 from evener.data.source import Picture, Source, Sourced
 from evener.errors import InvalidDataError, InvalidFileError
 
 SUFFIXES: Final = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+READ_AHEAD: Final = 8  # pictures that are decoded while the stages are busy
 
 
 def read_pictures(path: Path, inputs: Sequence[Tensor], pixels: Pixels) -> Source:
@@ -36,10 +38,11 @@ def read_pictures(path: Path, inputs: Sequence[Tensor], pixels: Pixels) -> Sourc
         names = [str(one.relative_to(path)) for one in files]
     else:
         files, names = [path], [path.name]
-    return Source(_frames(files, names, lens), name=str(path), count=len(files))
+    frames = ahead(_frames(files, names, lens), room=READ_AHEAD)
+    return Source(frames, name=str(path), count=len(files))
 
 
-def _frames(files: Sequence[Path], names: Sequence[str], lens: Lens) -> Iterator[Sourced]:
+def _frames(files: Sequence[Path], names: Sequence[str], lens: Lens) -> Generator[Sourced]:
     for file, name in zip(files, names, strict=True):
         picture = _read(file, lens)
         yield Sourced((lens.numbers(picture),), where=name, id=name, picture=picture)

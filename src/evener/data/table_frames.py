@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from math import isnan, prod
+from math import isnan, nan, prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,11 +64,12 @@ def _frames(
         if id_column is not None and id_column not in header:
             raise _missing(path, id_column, header, "--id names it")
         cells_of = _lay_out(path, header, inputs, columns, features, id_column)
+        places_of = [_places(cells) for cells in cells_of]
         for where, row in table.rows:
             place = _Place(path, where)
             frame = tuple(
-                _array([cell.read(row, place) for cell in cells], cells, tensor, place)
-                for cells, tensor in zip(cells_of, inputs, strict=True)
+                _array(_read(row, cells, places, place), cells, tensor, place)
+                for cells, places, tensor in zip(cells_of, places_of, inputs, strict=True)
             )
             id_ = None if id_column is None else str(row[header[id_column]])
             yield Sourced(frame, where=where, id=id_)
@@ -129,6 +130,27 @@ class _Category:
 
 
 _Cell = _Number | _Category
+
+
+def _places(cells: Sequence[_Cell]) -> Sequence[int]:
+    """Return the places of columns in a row, if all hold numbers; else none."""
+    found = [cell.place for cell in cells if isinstance(cell, _Number)]
+    return found if len(found) == len(cells) else ()
+
+
+def _read(
+    row: Sequence[Any], cells: Sequence[_Cell], places: Sequence[int], place: _Place
+) -> list[float]:
+    """Return the numbers of one input; see `_places`."""
+    if places:
+        try:
+            numbers = [float(row[index]) for index in places]
+        except (TypeError, ValueError):
+            numbers = [nan]
+        if not isnan(sum(numbers)):
+            return numbers
+    # Slower, and with words about what is wrong, if something is.
+    return [cell.read(row, place) for cell in cells]
 
 
 def _lay_out(

@@ -1,10 +1,12 @@
 """Read frames from a video or a camera, which PyAV (FFmpeg) decodes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from evener.artifacts.tensor import Tensor
+from evener.data.ahead import ahead
+from evener.data.picture_frames import READ_AHEAD
 from evener.data.pixels import Lens, Pixels
 from evener.data.source import Source, Sourced
 from evener.errors import InvalidFileError, MissingExtraError
@@ -27,7 +29,8 @@ def read_video(path: Path, inputs: Sequence[Tensor], pixels: Pixels) -> Source:
         MissingExtraError: PyAV or Pillow is not installed.
     """
     lens = Lens(tuple(inputs), pixels)
-    return Source(_frames(_open(str(path), None), str(path), lens), name=str(path))
+    frames = _frames(_open(str(path), None), str(path), lens)
+    return Source(ahead(frames, room=READ_AHEAD), name=str(path))
 
 
 def read_camera(name: str, inputs: Sequence[Tensor], pixels: Pixels) -> Source:
@@ -65,7 +68,7 @@ def _open(file: str, form: str | None) -> Any:  # noqa: ANN401 - PyAV may be abs
     return container
 
 
-def _frames(container: Any, file: str, lens: Lens) -> Iterator[Sourced]:  # noqa: ANN401 - as above
+def _frames(container: Any, file: str, lens: Lens) -> Generator[Sourced]:  # noqa: ANN401 - as above
     with container:
         container.streams.video[0].thread_type = "AUTO"
         decoded = container.decode(video=0)

@@ -10,6 +10,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +28,18 @@ from evener.runtime.session import Array, Optimisation, Session
 NAME: Final = "openvino"
 PRECISIONS: Final = ("f32",)
 _EXACT: Final[dict[str, object]] = {"INFERENCE_PRECISION_HINT": "f32"}  # a GPU would take f16
+
+
+@cache
+def shared_core() -> openvino.Core:
+    """Return the one Core of this process.
+
+    A Core gives the thread that makes it a stack for signal handlers, and at its end takes that
+    away and puts back the one before, unless another Core came meanwhile. So of two that end in the
+    order in which they came, the second puts back a stack that is gone, and the next signal, such
+    as Ctrl-C, kills the process (seen with OpenVINO 2026.4 and faulthandler's stack before).
+    """
+    return openvino.Core()
 
 
 class OpenVino:
@@ -54,7 +67,7 @@ class OpenVino:
 
     def devices(self) -> tuple[Device, ...]:
         """Return the GPUs that OpenVINO's plugin sees."""
-        core = openvino.Core()
+        core = shared_core()
         return tuple(
             Device("gpu", str(core.get_property(name, "FULL_DEVICE_NAME"))) for name in _gpus(core)
         )
@@ -83,7 +96,7 @@ class OpenVino:
         refusal.check_sequential(NAME, execution)
         refusal.check_precision(NAME, precision, PRECISIONS)
         if not cores and processor:
-            device = _gpus(openvino.Core())[device_number(NAME, processor)]
+            device = _gpus(shared_core())[device_number(NAME, processor)]
             return OpenVinoSession(*_compiled(model, device, _EXACT))
         _check_cores(cores)
         if len(cores) > 1:
@@ -183,7 +196,7 @@ def _compiled(
     """Return a compiled network, and the names of what the graph reads and answers."""
 
     def compiled() -> tuple[openvino.CompiledModel, frozenset[str], frozenset[str]]:
-        core = openvino.Core()
+        core = shared_core()
         read = core.read_model(model)
         inputs, outputs = (
             frozenset(name for port in ports for name in port.names)
