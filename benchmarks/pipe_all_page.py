@@ -28,7 +28,8 @@ WHAT: Final[Mapping[Basis, str]] = {
     "predicted": "Predicted: sums of the board's times, nothing ran",
     "simulated": "Run by the real pipeline over simulated processors: each stage computes its "
     "answers here and then waits until the board's time is over",
-    "computed": "Run on this machine: real computing; where it has two cores, Pipe-All has two stages",
+    "computed": "Run on this machine: real computing; where it has two cores, Pipe-All has two "
+    "stages",
 }
 LEGEND: Final = (
     "Peak is the whole network on the best one processor; Parallel is a copy on each; Pipe-All is "
