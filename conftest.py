@@ -1,7 +1,19 @@
-"""What pytest leaves out where an optional package is missing."""
+"""Which modules pytest looks into for examples: not those whose optional package is missing."""
 
 from importlib.util import find_spec
 
 # Modules that cannot be imported without it; their doctests and tests are skipped.
 _MPI = ["src/evener/comm/mpi.py", "src/evener/run/ranks.py"]
-collect_ignore = [] if find_spec("mpi4py") else _MPI
+_SERVE = [
+    "src/evener/serve",
+    "src/evener/testing/fake_predictor.py",
+    "src/evener/workflow/predictor.py",
+    "tests/serve",
+]
+_NCNN = ["src/evener/runtime/ncnn.py"]
+_SERVED_BY = ("starlette", "uvicorn", "prometheus_client", "httpx2")
+collect_ignore = [
+    *([] if find_spec("mpi4py") else _MPI),
+    *([] if all(map(find_spec, _SERVED_BY)) else _SERVE),
+    *([] if find_spec("ncnn") else _NCNN),
+]

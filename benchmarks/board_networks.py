@@ -2,11 +2,12 @@
 
 They are described at github.com/ARM-software/ComputeLibrary, `examples/graph_*.cpp`. Three differ
 from the common files of their names: ResNet-50 strides in the last unit of a group instead of the
-first, SqueezeNet is version 1.0, and AlexNet reads 227 x 227 pixels. Only shapes count here, so
-every weight is 0.
+first, SqueezeNet is version 1.0, and AlexNet reads 227 x 227 pixels. Where only shapes count, every
+weight is 0.
 """
 
 from collections.abc import Callable, Mapping
+from math import prod, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -23,9 +24,16 @@ class Chain:
         channels: how many channels each tensor has, by name.
     """
 
-    def __init__(self, pixels: int) -> None:
-        """Begin with a picture of so many pixels a side."""
+    def __init__(self, pixels: int, rng: np.random.Generator | None = None) -> None:
+        """Begin with a picture of so many pixels a side.
+
+        Args:
+            pixels: a side.
+            rng: what weights are drawn from, so that a ReLU leaves a signal its power; biases are
+                0, and so are all weights if None.
+        """
         self.pixels = pixels
+        self._rng = rng
         self.last = "x"
         self.channels = {"x": 3}
         self._nodes: list[NodeProto] = []
@@ -109,7 +117,11 @@ class Chain:
 
     def _weight(self, *shape: int) -> str:
         name = f"w{len(self._weights)}"
-        self._weights.append(numpy_helper.from_array(np.zeros(shape, np.float32), name))
+        weight = np.zeros(shape, np.float32)
+        if self._rng is not None and len(shape) > 1:
+            summands = shape[0] if len(shape) == 2 else prod(shape[1:])
+            weight = self._rng.normal(0.0, sqrt(2 / summands), shape).astype(np.float32)
+        self._weights.append(numpy_helper.from_array(weight, name))
         return name
 
 
@@ -133,9 +145,9 @@ def alexnet() -> Network:
     return chain.network("alexnet")
 
 
-def mobilenet() -> Network:
+def mobilenet(rng: np.random.Generator | None = None) -> Network:
     """Build MobileNet-V1: a convolution, 13 pairs of depthwise and 1x1, and 1x1 for classes."""
-    chain = Chain(224)
+    chain = Chain(224, rng)
     chain.convolve(32, 3, stride=2, pad=1)
     widths = (64, 128, 128, 256, 256, *[512] * 6, 1024, 1024)
     strides = (1, 2, 1, 2, 1, 2, 1, 1, 1, 1, 1, 2, 1)

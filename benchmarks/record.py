@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -32,8 +33,14 @@ def write_record(path: Path, found: Mapping[str, object]) -> None:
         path: of the JSON file.
         found: what the benchmark found.
     """
+    record = {**circumstances(), **found}
+    write_whole(path, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+
+def circumstances() -> dict[str, Any]:
+    """Return the command, the date, the commit, the machine and the versions of this run."""
     script = Path(sys.argv[0]).name
-    record = {
+    return {
         "command": " ".join(["python", f"benchmarks/{script}", *sys.argv[1:]]),
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit(),
@@ -44,9 +51,7 @@ def write_record(path: Path, found: Mapping[str, object]) -> None:
             "numpy": version("numpy"),
             "scipy": version("scipy"),
         },
-        **found,
     }
-    write_whole(path, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
 
 def _processor() -> str:

@@ -91,3 +91,24 @@ def test_what_of_the_networks_was_fetched_before_is_not_fetched_again(tmp_path: 
     assert make("--question", "networks", folder=tmp_path).returncode == 0
     (tmp_path / ".cache/networks/.fetched").unlink()
     assert "--require-hashes" in make("--dry-run", "networks", folder=tmp_path).stdout
+
+
+def test_every_script_that_a_target_runs_is_there() -> None:
+    scripts = re.findall(r"\b(?:benchmarks|tests)/\w+\.py", (ROOT / "Makefile").read_text())
+
+    assert "benchmarks/pipe_all.py" in scripts
+    assert all((ROOT / script).is_file() for script in scripts)
+
+
+def test_the_demo_ends_with_the_network_that_it_built_on_a_board(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for path in ("pyproject.toml", "constraints.txt", ".venv/.made", ".venv/.installed-train"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+
+    *_, built, here, board = make("--dry-run", "demo", folder=tmp_path).stdout.splitlines()
+
+    assert "evener build examples/digits" in built
+    assert "evener run resnet50" in here
+    assert "evener run examples/digits/.evener/network.onnx" in board
+    assert "--board khadas-vim3" in board

@@ -22,6 +22,7 @@ PUBLIC = [
     "profile_network",
     "run_network",
     "run_on_board",
+    "serve_network",
     "split_network",
 ]
 HEAVY = {

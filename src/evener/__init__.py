@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evener.workflow import profile_network as profile_network
     from evener.workflow import run_network as run_network
     from evener.workflow import run_on_board as run_on_board
+    from evener.workflow import serve_network as serve_network
     from evener.workflow import split_network as split_network
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ _HOME: Final = {
     "profile_network": "evener.workflow",
     "run_network": "evener.workflow",
     "run_on_board": "evener.workflow",
+    "serve_network": "evener.workflow",
     "split_network": "evener.workflow",
 }
 __all__ = [  # noqa: PLE0604 - sorted names, most of them found by __getattr__

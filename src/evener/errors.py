@@ -116,8 +116,11 @@ class MissingExtraError(InputError):
         extra: the extra that brings it, such as "train".
     """
 
-    def __init__(self, what: str, *, extra: str) -> None:
-        super().__init__(f"{what} needs the extra '{extra}': pip install 'evener[{extra}]'")
+    def __init__(self, what: str, *, extra: str, then: str = "") -> None:
+        further = f", then {then}" if then else ""
+        super().__init__(
+            f"{what} needs the extra '{extra}': pip install 'evener[{extra}]'{further}"
+        )
         self.extra = extra
 
 

@@ -48,6 +48,7 @@ MACHINE = Machine(
     ),
     runtimes={"onnxruntime": "1.32.0"},
 )
+ABSENT = {"openvino": "it needs the extra 'openvino': pip install 'evener[openvino]'"}
 PLAN = Plan(
     network="tiny",
     network_sha256="ab" * 32,
@@ -330,6 +331,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
     calls: dict[str, dict[str, Any]] = {}
     answers: dict[str, object] = {
         "find_processors": MACHINE,
+        "find_absent": ABSENT,
         "profile_network": KEPT,
         "plan_front": PLANS,
         "plan_network": PLAN,
@@ -348,6 +350,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             board="khadas-vim3",
             slowdown=2.0,
         ),
+        "serve_network": None,
         "bench_networks": COMPARISON,
         "build_project": SimpleNamespace(
             verdicts=VERDICTS.verdicts,

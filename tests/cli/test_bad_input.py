@@ -1,6 +1,8 @@
 """Whatever is wrong with what the user gives: one line that says so, and nothing changes."""
 
+import socket
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,8 @@ from onnx import NodeProto, TensorProto, helper
 
 from evener.artifacts.files import save
 from evener.artifacts.plan import Plan
+from evener.runtime.cgroup import Hierarchy
+from evener.runtime.pinning import PROCESS_CORES
 from evener.testing.tiny import dense
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -19,6 +23,10 @@ NETWORK_VERBS = [
     ("run", "--frames", "4"),
     ("bench",),
 ]
+SERVES = all(map(find_spec, ("starlette", "uvicorn", "prometheus_client")))
+if SERVES:
+    NETWORK_VERBS.append(("serve", "--port", "0"))
+needs_serve = pytest.mark.skipif(not SERVES, reason="the extra `serve` is not installed")
 
 
 def custom_operator() -> bytes:
@@ -52,6 +60,7 @@ def unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
     After the test nothing may be there that was not when it was called last.
     """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("evener.workflow.plan.find_meter", lambda: None)  # whatever is here
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     before: dict[Path, bytes] = {}
 
@@ -180,6 +189,28 @@ def test_a_plan_of_another_network_is_refused(
         *(evener, "run", "model.onnx", "--frames", "4", "--plan", "other.json"),
         message="the plan is of tiny",
     )
+
+
+@needs_serve
+def test_what_cannot_be_served_is_refused(
+    evener: Evener, plan: Plan, unchanged: Callable[[], None]
+) -> None:
+    Path("model.onnx").write_bytes(dense())
+    save(Path("other.json"), plan)
+    Path("evener.toml").write_text('[data]\nsource = "digits"\n')
+    unchanged()
+
+    model = (evener, "serve", "model.onnx", "--port", "0")
+    refused(*model, "--plan", "other.json", message="the plan is of tiny")
+    refused(*model, "--plan", "other.json", "--stages", "2", message="already fixes its stages")
+    refused(*model, "--host", "192.0.2.1", message="cannot listen at 192.0.2.1 port 0: ")
+    refused(*model, "--host", "", message="the name is empty")
+    refused(*model, "--queue", "-1", message="-1 is not in the range x>=0")
+    refused(evener, "serve", "model.onnx", "--port", "65536", message="65536 is not in the range")
+    refused(evener, "serve", ".", message=". was not built to its end: evener build .")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused(*model[:-1], port, message=f"cannot listen at 127.0.0.1 port {port}: Address alr")
 
 
 @pytest.mark.parametrize("option", ["--plan", "--profile"])
@@ -363,3 +394,23 @@ def test_options_of_simulated_processors_that_contradict_are_refused(
     evener: Evener, options: tuple[str, ...], message: str
 ) -> None:
     refused(evener, "run", "alexnet", "--frames", "2", *options, message=message)
+
+
+def test_a_core_that_cannot_be_throttled_is_bad_input(
+    evener: Evener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(PROCESS_CORES) < 2:
+        pytest.skip("with one core there is no half to throttle, which is said first")
+    folder = tmp_path / "no-kernel"
+    folder.mkdir()
+    monkeypatch.setattr(
+        "evener.runtime.throttle.find_hierarchy", lambda: Hierarchy(folder, version=1)
+    )
+
+    code, out, err = evener("bench", "squeezenet", "--little", "0.4")
+
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "no core can be limited:" in err
+    assert "root or a delegated group" in err
+    assert list(folder.iterdir()) == []
+    folder.rmdir()

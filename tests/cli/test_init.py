@@ -12,6 +12,7 @@ from evener.artifacts.project import (
     DataSection,
     PlanSection,
     SearchSection,
+    ServeSection,
     TrainSection,
     load_project,
     parse_project,
@@ -52,7 +53,8 @@ def test_what_is_commented_out_are_the_defaults(evener: Evener, tmp_path: Path) 
     assert project.search == SearchSection()
     assert project.train == TrainSection()
     assert project.plan == PlanSection()
-    for section in (DataSection, SearchSection, TrainSection, PlanSection):
+    assert project.serve == ServeSection()
+    for section in (DataSection, SearchSection, TrainSection, PlanSection, ServeSection):
         for key in section.__struct_fields__:
             assert f"{key} =" in text
 

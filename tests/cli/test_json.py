@@ -48,6 +48,7 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "latency_p99_s": (),
         "equal": (),
         "max_error": (),
+        "checked": (),
         "dropped": (),
         "stages": ("stage", "processor", "cores", "frames", "median_s", "busy", "planned_s"),
     },

@@ -20,10 +20,14 @@ from evener.artifacts.files import Artifact, Kept, load, save
 from evener.artifacts.plan import Lane, Part, Plan
 from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Execution, Profile
+from evener.artifacts.tensor import Tensor
+from evener.artifacts.timeline import HEAD
 from evener.artifacts.trace import Switch, Trace
 from evener.cli.main import VERBS, cli
 from evener.cli.tables import runtimes
 from evener.cli.verb import Verb
+from evener.data.pixels import Pixels
+from evener.data.sources import Reading
 from evener.network.explain import Explanation
 from evener.workflow import ranks
 from evener.workflow.dominant import Dominant
@@ -85,10 +89,21 @@ OPTIONS = {
     ],
     "run": [
         "--frames",
+        "--limit",
+        "--columns",
+        "--id",
+        "--preset",
+        "--scale",
+        "--mean",
+        "--std",
+        "--fit",
+        "--out",
+        "--labels",
+        "--trace",
+        "--annotate",
         "--plan",
         "--stages",
         "--profile",
-        "--out",
         "--optimisation",
         "--credits",
         "--transport",
@@ -108,6 +123,22 @@ OPTIONS = {
         "--state",
         "--json",
     ],
+    "serve": [
+        "--plan",
+        "--stages",
+        "--profile",
+        "--host",
+        "--port",
+        "--queue",
+        "--optimisation",
+        "--credits",
+        "--transport",
+        "--processors",
+        "--runtimes",
+        "--shape",
+        "--fix",
+        "--json",
+    ],
     "bench": [
         "--rounds",
         "--max-latency",
@@ -120,7 +151,7 @@ OPTIONS = {
         "--state",
         "--json",
     ],
-    "show": ["--json"],
+    "show": ["--from", "--frames", "--svg", "--json"],
 }
 
 
@@ -476,7 +507,12 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "plan": Path("p.json"),
         "stages": 2,
         "profile": Path("q.json"),
+        "reading": Reading(),
         "out": out,
+        "labels": None,
+        "annotate": None,
+        "timeline": None,
+        "watch": None,
         "optimisation": "extended",
         "credits": 3,
         "processors": ("cpu0",),
@@ -490,6 +526,32 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "fixed": {},
         "states": {},
     }
+
+
+def test_run_hands_on_how_a_table_is_read(evener: Evener, workflow_calls: Calls) -> None:
+    evener(
+        *("run", "tiny", "--frames", "rows.csv", "--columns", "b,a", "--id", "name"),
+        *("--limit", "5", "--labels", "l.txt", "--out", "scores.parquet"),
+    )
+
+    call = workflow_calls["run_network"]
+    assert call["frames"] == Path("rows.csv")
+    assert call["reading"] == Reading(columns=("b", "a"), id_column="name", limit=5)
+    assert (call["out"], call["labels"]) == (Path("scores.parquet"), Path("l.txt"))
+
+
+def test_run_hands_on_how_pictures_are_read(evener: Evener, workflow_calls: Calls) -> None:
+    code, _, err = evener(
+        *("run", "tiny", "--frames", "a.png", "--preset", "signed", "--scale", "0.5"),
+        *("--mean", "1,2,3", "--std", "4", "--fit", "pad", "--annotate", "seen"),
+        *("--trace", "t.json"),
+    )
+
+    call = workflow_calls["run_network"]
+    pixels = Pixels(preset="signed", scale=0.5, mean=(1.0, 2.0, 3.0), std=(4.0,), fit="pad")
+    assert call["reading"] == Reading(pixels=pixels)
+    assert (call["annotate"], call["timeline"]) == (Path("seen"), Path("t.json"))
+    assert (code, err) == (0, "wrote seen\nwrote t.json\n")
 
 
 def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
@@ -509,7 +571,12 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "slowdown": 2.5,
         "plan": None,
         "stages": 3,
+        "reading": Reading(),
         "out": None,
+        "labels": None,
+        "annotate": None,
+        "timeline": None,
+        "watch": None,
         "optimisation": "all",
         "credits": None,
         "processors": ("B", "G"),
@@ -631,6 +698,91 @@ def test_a_count_of_frames_is_a_number(evener: Evener, workflow_calls: Calls) ->
     assert workflow_calls["run_network"]["frames"] == 25
 
 
+def test_serve_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
+    evener(
+        *("serve", "tiny", "--plan", "t.plan.json", "--stages", "2", "--profile", "p.json"),
+        *("--host", "0.0.0.0", "--port", "0", "--queue", "0", "--optimisation", "extended"),  # noqa: S104 - handed on
+        *("--credits", "3", "--transport", "processes", "--processors", "cpu0"),
+        *("--runtimes", "onnxruntime", "--shape", "a=1,3", "--fix", "c=2.5", "--json"),
+    )
+
+    call = workflow_calls["serve_network"]
+    assert callable(call.pop("progress"))
+    assert callable(call.pop("ready"))
+    assert call == {
+        "given": ("tiny",),
+        "plan": Path("t.plan.json"),
+        "stages": 2,
+        "profile": Path("p.json"),
+        "host": "0.0.0.0",  # noqa: S104 - handed on
+        "port": 0,
+        "queue": 0,
+        "optimisation": "extended",
+        "credits": 3,
+        "transport": "processes",
+        "processors": ("cpu0",),
+        "runtimes": ("onnxruntime",),
+        "shapes": {"a": (1, 3)},
+        "fixed": {"c": 2.5},
+    }
+
+
+def test_serve_leaves_to_the_project_what_was_not_said(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    evener("serve", "tiny")
+
+    call = workflow_calls["serve_network"]
+    asked = {name for name, value in call.items() if value not in (None, {})}
+    assert asked == {"given", "ready", "progress", "optimisation", "transport"}
+
+
+def ready_at_once(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
+    tensor = Tensor(name="x", shape=(1, 4), dtype="float32")
+
+    def serve(_: str, *, ready: Callable[[workflow.Serving], None], **_options: object) -> None:
+        ready(
+            workflow.Serving(
+                url="http://127.0.0.1:8080",
+                model="tiny",
+                inputs=(tensor,),
+                outputs=(tensor,),
+                plan=plan,
+                example="printf x | curl -s http://127.0.0.1:8080/v2/models/tiny/infer",
+            )
+        )
+
+    monkeypatch.setattr(workflow, "serve_network", serve, raising=False)
+
+
+def test_serve_says_where_it_is_and_how_to_ask_it(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, plan: Plan
+) -> None:
+    ready_at_once(monkeypatch, plan)
+
+    code, out, _ = evener("serve", "tiny")
+
+    assert code == 0
+    assert "plan of tiny for throughput" in out
+    assert out.splitlines()[-2:] == [
+        "serving tiny at http://127.0.0.1:8080",
+        "try: printf x | curl -s http://127.0.0.1:8080/v2/models/tiny/infer",
+    ]
+
+
+def test_programs_are_told_once_that_it_is_ready(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, plan: Plan
+) -> None:
+    ready_at_once(monkeypatch, plan)
+
+    said = json.loads(evener("serve", "tiny", "--json")[1])
+
+    assert (said["url"], said["model"]) == ("http://127.0.0.1:8080", "tiny")
+    assert said["inputs"] == [{"name": "x", "shape": [1, 4], "dtype": "float32"}]
+    assert said["outputs"] == said["inputs"]
+    assert len(said["stages"]) == 1
+
+
 def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
     evener("bench", "a", "b", "--rounds", "2", "--max-latency", "80ms", "--processors", "cpu0")
 
@@ -660,6 +812,22 @@ def test_bench_takes_a_limit_relative_to_the_copies_and_a_little_core(
     assert (call["max_latency_s"], call["max_latency_share"]) == (None, 0.65)
     assert call["little"] == 0.4
     assert code == 0
+
+
+def test_bench_shows_energies_where_something_meters_them(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, tiny_comparison: Comparison
+) -> None:
+    rows = (msgspec.structs.replace(tiny_comparison.rows[0], energy_j=0.25),)
+    comparison = msgspec.structs.replace(tiny_comparison, rows=rows, energy_meter="RAPL psys")
+    monkeypatch.setattr(workflow, "bench_networks", lambda *_, **__: comparison)
+
+    _, out, _ = evener("bench", "a")
+
+    assert "energy" in out
+    assert "250 mJ" in out
+    assert "energy per frame, that of the idle machine included, by RAPL psys" in " ".join(
+        out.split()
+    )
 
 
 def test_bench_ends_with_1_where_a_plan_misses_its_latency_limit(
@@ -832,16 +1000,17 @@ def test_what_evener_did_not_write_is_not_overwritten(
     assert Path("rel.onnx").read_bytes() == b"a network"
 
 
+@pytest.mark.parametrize("kind", ["npz", "jsonl", "csv", "parquet"])
 def test_answers_overwrite_no_other_file_of_that_name(
-    evener: Evener, workflow_calls: Calls, tmp_path: Path
+    kind: str, evener: Evener, workflow_calls: Calls, tmp_path: Path
 ) -> None:
-    target = tmp_path / "notes.npz"
+    target = tmp_path / f"notes.{kind}"
     target.write_text("notes")
 
     code, _, err = evener("run", "x", "--frames", "9", "--out", target)
 
     assert code == 2
-    assert f"{target} is already there, is no npz file, and is not overwritten" in err
+    assert f"{target} is already there, holds no answers as .{kind}, and is not overwritten" in err
     assert not workflow_calls
 
 
@@ -849,6 +1018,7 @@ def test_answers_overwrite_no_other_file_of_that_name(
     "command",
     [
         "run x --frames f.npz --out f.npz",
+        "run t.json --frames 3 --trace t.json",
         "run x --frames f.npz --out ./link.npz",
         "run x --frames 9 --plan f.npz --out f.npz",
         "run x --frames 9 --profile f.npz --out f.npz",
@@ -871,6 +1041,7 @@ def test_what_a_command_reads_is_not_where_it_writes(
     with zipfile.ZipFile("f.npz", "w") as archive:
         archive.writestr("x.npy", b"")
     Path("link.npz").symlink_to("f.npz")
+    Path("t.json").write_bytes(HEAD)
     save(Path("plan.json"), plan)
     save(Path("profile.json"), kept_profile.value)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
@@ -903,6 +1074,11 @@ def test_tables_hold_no_colour_codes_in_a_file(evener: Evener) -> None:
 @pytest.mark.usefixtures("workflow_calls")
 def test_markup_in_names_is_shown_as_it_is(evener: Evener) -> None:
     assert "Fast [rev 2]" in evener("processors")[1]
+    assert (
+        "not used: openvino: it needs the extra 'openvino': pip install 'evener[openvino]'"
+        in (evener("processors")[1])
+    )
+    assert "openvino" in json.loads(evener("processors", "--json")[1])["absent"]
     assert json.loads(evener("processors", "--json")[1])["processors"][0]["model"] == "Fast [rev 2]"
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evener.artifacts.tensor import Tensor
 from evener.errors import InvalidDataError, InvalidFileError
-from evener.network.frames import load_frames, random_frames, save_outputs
+from evener.network.frames import load_frames, random_frames
 
 IMAGE = Tensor(name="image", shape=(3, 4), dtype="float32")
 TOKENS = Tensor(name="tokens", shape=(5,), dtype="int64")
@@ -77,42 +77,6 @@ def test_frames_are_read_in_the_order_of_the_inputs(tmp_path: Path) -> None:
     assert frames[1][1].tolist() == [5, 6, 7, 8, 9]
     assert frames[1][1].dtype == np.int64
     assert all(array.flags.c_contiguous for frame in frames for array in frame)
-
-
-def test_what_is_saved_is_read_again_whatever_the_names(tmp_path: Path) -> None:
-    outputs = (
-        Tensor(name="file", shape=(2,), dtype="float32"),
-        Tensor(name="gpu_0/softmax_1", shape=(), dtype="int64"),
-    )
-    answers = [(np.array([i, -i], np.float32), np.array(i)) for i in range(3)]
-    path = tmp_path / "new" / "out.npz"
-
-    save_outputs(path, outputs, answers)
-
-    with np.load(path) as stored:
-        assert list(stored) == ["file", "gpu_0/softmax_1"]
-        assert stored["file"].shape == (3, 2)
-    read = load_frames(path, outputs)
-    assert all(
-        np.array_equal(a, b)
-        for one, other in zip(read, answers, strict=True)
-        for a, b in zip(one, other, strict=True)
-    )
-
-
-def test_the_same_answers_make_the_same_file(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        save_outputs(tmp_path / name, (IMAGE,), [(np.ones((3, 4), np.float32),)])
-
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-def test_outputs_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
-    (tmp_path / "taken").touch()
-
-    with pytest.raises(InvalidFileError, match="cannot write"):
-        save_outputs(tmp_path / "taken" / "out.npz", (IMAGE,), [])
-    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -92,9 +92,10 @@ class FakeRuntime:
         precision: str = "f32",
         optimisation: Optimisation = "all",
         execution: Execution = "sequential",
+        processor: str = "",
     ) -> Session:
         assert (cores, precision, optimisation) == ((CORE,), "f32", "all")
-        assert execution == "sequential"
+        assert (execution, processor) == ("sequential", "cpu0")
         proto = onnx.load_from_string(model)
         layers = sum(node.op_type == "MatMul" for node in proto.graph.node)
         if self._refuses(layers):

@@ -8,7 +8,8 @@ import pytest
 from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Execution
 from evener.errors import InputError
-from evener.profile.find import core_sets, find_processors, with_little
+from evener.profile.find import SOFTWARE, core_sets, find_processors, with_little
+from evener.runtime.devices import Device, merge
 from evener.runtime.session import Optimisation, Session
 
 
@@ -31,6 +32,7 @@ class CpuRuntime:
         precision: str = "f32",
         optimisation: Optimisation = "all",
         execution: Execution = "sequential",
+        processor: str = "",
     ) -> Session:
         raise NotImplementedError
 
@@ -220,6 +222,52 @@ def test_this_machine_has_processors_that_its_process_may_use() -> None:
 )
 def test_core_sets_are_powers_of_two_and_all(cores: int, expected: tuple[int, ...]) -> None:
     assert core_sets(cores) == expected
+
+
+def test_devices_follow_the_cores_with_the_runtimes_that_see_them(tree: Tree) -> None:
+    tree.cpu(0)
+    real = Device("gpu", "NVIDIA A2", memory_bytes=2**34)
+    seen = {"fake": [real], "elsewhere": [real, Device("npu", "K1")]}
+
+    machine = find_processors(runtimes=RUNTIMES, sysfs=tree.root, affinity={0}, devices=merge(seen))
+
+    assert machine.processors[1:] == (
+        Processor(
+            name="gpu0", kind="gpu", model="NVIDIA A2", runtimes=("fake",), memory_bytes=2**34
+        ),
+    )
+    assert machine["gpu0"].core_sets == (1,)
+
+
+@pytest.mark.parametrize(
+    ("setting", "asked", "names"),
+    [
+        ("", None, ["cpu0"]),
+        ("1", None, ["cpu0", "gpu0"]),
+        ("0", None, ["cpu0"]),
+        ("", True, ["cpu0", "gpu0"]),
+        ("1", False, ["cpu0"]),
+    ],
+)
+def test_a_gpu_of_software_counts_only_if_asked_for(
+    tree: Tree,
+    monkeypatch: pytest.MonkeyPatch,
+    setting: str,
+    asked: bool | None,
+    names: list[str],
+) -> None:
+    tree.cpu(0)
+    monkeypatch.setenv(SOFTWARE, setting)
+
+    machine = find_processors(
+        runtimes=RUNTIMES,
+        sysfs=tree.root,
+        affinity={0},
+        devices=merge({"fake": [Device("gpu", "llvmpipe (LLVM 15)", software=True)]}),
+        software=asked,
+    )
+
+    assert [one.name for one in machine.processors] == names
 
 
 def test_the_fastest_cluster_is_parted_into_a_full_half_and_a_throttled_one(tree: Tree) -> None:

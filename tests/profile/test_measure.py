@@ -14,6 +14,8 @@ from evener.errors import RuntimeFailedError
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.model import Network, parse_network
 from evener.plan import make_plan
+from evener.profile import measure as under_test
+from evener.profile.energy import CountingMeter, Meter, Source
 from evener.profile.find import find_processors
 from evener.profile.measure import cut_stride, prefixes_and_suffixes, profile_network
 from evener.profile.refine import estimated_segments, measure_segments
@@ -40,6 +42,7 @@ def measure(
         *,
         budget_s: float = 1e6,
         progress: Progress | None = None,
+        meter: Meter | None = None,
     ) -> Profile:
         return profile_network(
             network,
@@ -50,6 +53,7 @@ def measure(
             hand_off=HAND_OFF,
             clock=clock,
             progress=progress,
+            meter=meter,
         )
 
     return run
@@ -264,3 +268,28 @@ def branches(each: int) -> Network:
         weights={"w": np.eye(4, dtype=np.float32)},
     )
     return parse_network(content, name="branches")
+
+
+def test_with_a_meter_every_segment_has_an_energy_and_the_machine_an_idle_power(
+    measure: Measure,
+    make_runtime: MakeRuntime,
+    clock: Callable[[], float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(under_test, "idle_power_w", lambda _: 6.0)
+    steady = CountingMeter([Source("10 W", lambda: 10.0 * clock())], clock=clock)
+
+    profile = measure({"fake": make_runtime()}, meter=steady)
+
+    assert profile.machine.idle_w == 6.0
+    assert any(segment.interpolated for segment in profile.segments)
+    for segment in profile.segments:
+        assert segment.energy_j == pytest.approx(4.0 * segment.median_s)
+    assert make_plan(profile, objective="energy").energy_j is not None
+
+
+def test_without_a_meter_no_energy_is_made_up(measure: Measure, make_runtime: MakeRuntime) -> None:
+    profile = measure({"fake": make_runtime()})
+
+    assert profile.machine.idle_w is None
+    assert {segment.energy_j for segment in profile.segments} == {None}

@@ -1,11 +1,12 @@
 """Timing one session alone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, cycle, repeat
 
 import pytest
 
 from evener.artifacts.tensor import Tensor
+from evener.profile.energy import Metering
 from evener.profile.timing import time_session
 from evener.runtime.session import Array
 
@@ -88,3 +89,36 @@ def test_on_a_throttled_core_short_runs_are_timed_many_at_once() -> None:
 
     assert timing.median_s == pytest.approx(0.0025, rel=0.05)
     assert timing.high_s == pytest.approx(timing.low_s, rel=0.1)
+
+
+class SteadyMeter:
+    """A meter by which the machine always draws 10 W."""
+
+    name = "steady"
+
+    def __init__(self, clock: Callable[[], float], least_s: float) -> None:
+        self.least_s = least_s
+        self._clock = clock
+        self._start_s = 0.0
+
+    def start(self) -> None:
+        self._start_s = self._clock()
+
+    def stop(self) -> float | None:
+        return 10.0 * (self._clock() - self._start_s)
+
+
+def test_energy_is_metered_over_as_many_runs_as_it_takes() -> None:
+    session = ScriptedSession(repeat(0.0625))
+    meter = SteadyMeter(session.clock, least_s=2.0)
+
+    timing = time_session(session, clock=session.clock, metering=Metering(meter, idle_w=6.0))
+
+    assert timing.energy_j == pytest.approx(4.0 * 0.0625)
+    assert timing.repeats == 32
+
+
+def test_without_a_meter_energy_is_not_known() -> None:
+    session = ScriptedSession(repeat(0.0625))
+
+    assert time_session(session, clock=session.clock).energy_j is None

@@ -1,5 +1,6 @@
 """Frames submitted one by one: each gets its own answer, whatever happens to the others."""
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from evener.run.entry import Frame
 from evener.run.executor import PipelineExecutor
 from evener.run.pipeline import Pipeline
 from evener.testing import plans
-from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, do_nothing, vector
+from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, SignalAt, do_nothing, vector
 
 PATIENCE_S = 20.0
 DEVICE: tuple[int, ...] = ()
@@ -30,13 +31,16 @@ def frame(value: float) -> Frame:
     return (np.full(SHAPE, value, np.float32),)
 
 
-def pipelines(script: Script = do_nothing, plan: Plan = TWO) -> Callable[[], Pipeline]:
+def pipelines(
+    script: Script = do_nothing, plan: Plan = TWO, transport: str = "threads"
+) -> Callable[[], Pipeline]:
     names = {0: "x", 1: "h1", 2: "y"}
     return lambda: Pipeline(
         plan,
         lambda first, last: f"{names[first]}>{names[last + 1]}".encode(),
         inputs=[vector("x")],
         runtimes={"scripted": ScriptedRuntime(script)},
+        transport=transport,
     )
 
 
@@ -240,6 +244,19 @@ def test_a_frame_that_was_there_at_two_breakdowns_is_not_tried_again(
         with pytest.raises(StageFailedError, match="stage 0 on p0a broke down: no room"):
             poison.result(PATIENCE_S)
         assert ask(served, 1) == 3
+
+
+def test_a_frame_that_kills_the_process_of_its_stage_takes_no_other_with_it() -> None:
+    poison = SignalAt("h1>y", 4, signal.SIGKILL)  # frame 3, plus one
+
+    with PipelineExecutor(
+        pipelines(poison, transport="processes"), limit=8, period_s=1.0
+    ) as served:
+        futures = [served.submit(frame(value)) for value in range(5)]
+        with pytest.raises(StageFailedError, match="stage 1 on p1a"):
+            futures[3].result(PATIENCE_S)
+        assert [futures[n].result(PATIENCE_S)[0][0] for n in (0, 1, 2)] == [2, 3, 4]
+        assert ask(served, 9) == 11
 
 
 def test_where_no_other_pipeline_opens_everyone_is_told_why(

@@ -473,6 +473,9 @@ def test_a_lane_that_hangs_shows_its_frame_and_can_be_abandoned() -> None:
             running.result(PATIENCE_S)
         assert (second.frame_id, second.lane.processor, second.frames) == (3, "p1a", 3)
         go_on.set()
+    for thread in threading.enumerate():  # nobody else waits for an abandoned one
+        if thread.name == "stage 1 on p1a":
+            thread.join(PATIENCE_S)
     assert [one.frame_id for one in pipeline.progress()] == [None, None]
     assert seen == [0, 1, 2]
 

@@ -8,11 +8,13 @@ import pytest
 from evener.artifacts.comparison import Comparison, Ratio
 from evener.errors import InfeasibleError
 from evener.network.frames import random_frames
+from evener.plan.contended import contended
 from evener.plan.decide import make_baseline
 from evener.runtime.peer import known_peers
 from evener.testing import plans, tiny
 from evener.workflow import bench, race
 from evener.workflow.bench import bench_networks, describe, together
+from evener.workflow.memory import plan_bytes
 from evener.workflow.opened import open_network
 from evener.workflow.profile import profile_network
 from evener.workflow.race import Entrant
@@ -85,7 +87,7 @@ def test_plans_that_run_the_same_are_measured_once(
     monkeypatch.setattr(bench, "race", noted)
     opened = open_network(net)
     profile = profile_network(net).value
-    copies = make_baseline(profile, "copies")
+    copies = contended(make_baseline(profile, "copies"), profile)
 
     found = bench.compare_opened(
         opened, copies, profile, random_frames(opened.network.inputs, 2, seed=0), rounds=2
@@ -105,14 +107,14 @@ def test_a_baseline_too_big_for_the_memory_is_left_out_and_a_plan_refused(
     profile = profile_network(net).value
     single = make_baseline(profile, "single")
     frames = random_frames(opened.network.inputs, 2, seed=0)
-    needed = race.plan_bytes(opened, single)
+    needed = plan_bytes(opened, single)
 
-    monkeypatch.setattr(race, "_free_bytes", lambda: round(needed / 0.79))
+    monkeypatch.setattr(race, "free_bytes_now", lambda: round(needed / 0.79))
     found = bench.compare_opened(opened, single, profile, frames, rounds=2)
     if make_baseline(profile, "copies").stages != single.stages:
         assert "copies" in {one.name for one in found.left_out}
         assert "copies" not in {row.kind for row in found.rows}
 
-    monkeypatch.setattr(race, "_free_bytes", lambda: needed // 2)
+    monkeypatch.setattr(race, "free_bytes_now", lambda: needed // 2)
     with pytest.raises(InfeasibleError, match="'plan' needs about .* of memory"):
         bench.compare_opened(opened, single, profile, frames, rounds=2)

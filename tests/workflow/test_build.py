@@ -1,5 +1,6 @@
 """A build runs each step once, runs again only what a change touches, and survives being killed."""
 
+import csv
 import json
 import os
 import signal
@@ -14,9 +15,11 @@ from evener.artifacts.card import Card
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
 from evener.artifacts.trace import Trace
+from evener.data.sources import Reading
 from evener.errors import InputError
 from evener.workflow import learn, place, race
 from evener.workflow.build import build_project
+from evener.workflow.run import run_network
 from evener.workflow.steps import open_steps
 
 pytest.importorskip("torch", reason="building trains, which needs the extra 'train'")
@@ -101,6 +104,30 @@ def test_the_pipeline_answers_the_test_rows_as_the_trainer_did(project: Path) ->
     assert trace.frames == 50
     assert trace.max_error is not None
     assert trace.max_error <= 1e-4
+
+
+def test_the_network_scores_new_rows_by_the_names_of_their_columns(project: Path) -> None:
+    network = str(build_project(project).network)
+    with (project / "rows.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    with (project / "new.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["c", "who", "a", "b"])  # in another order, without the answer
+        table.writerows([one["c"], f"n{i}", one["a"], one["b"]] for i, one in enumerate(rows))
+
+    run_network(
+        network,
+        frames=project / "new.csv",
+        reading=Reading(id_column="who"),
+        out=project / "scores.csv",
+        stages=1,
+    )
+
+    with (project / "scores.csv").open() as file:
+        scores = list(csv.DictReader(file))
+    assert [one["id"] for one in scores] == [f"n{i}" for i in range(len(rows))]
+    right = [one["kind"] == score["prediction"] for one, score in zip(rows, scores, strict=True)]
+    assert np.mean(right) >= 0.8
 
 
 @pytest.mark.parametrize(

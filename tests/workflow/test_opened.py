@@ -1,13 +1,17 @@
 """A network is opened with only the processors and runtimes that may be used."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from onnx import helper
 
+from evener import runtime
 from evener.artifacts.processors import Machine, Processor
 from evener.errors import InputError
+from evener.runtime.devices import Device, merge
 from evener.testing import tiny
+from evener.workflow import opened
 from evener.workflow.opened import open_network, restrict
 
 MACHINE = Machine(
@@ -34,10 +38,37 @@ def test_an_unknown_processor_is_refused_with_the_known_ones(names: list[str]) -
 
 
 def test_only_runtimes_that_stay_equal_are_used_at_the_extended_level(net: str) -> None:
-    opened = open_network(net, optimisation="extended")
+    found = open_network(net, optimisation="extended")
 
-    assert list(opened.runtimes) == ["onnxruntime"]
-    assert {name for one in opened.machine.processors for name in one.runtimes} == {"onnxruntime"}
+    assert list(found.runtimes) == ["onnxruntime"]
+    assert {name for one in found.machine.processors for name in one.runtimes} == {"onnxruntime"}
+
+
+def test_devices_round_in_their_own_way_and_are_left_out_at_the_extended_level(
+    net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gpu = Device("gpu", "NVIDIA A2")
+    monkeypatch.setattr(runtime, "devices", lambda: merge({"onnxruntime": [gpu]}))
+
+    def kinds(**how: Any) -> list[str]:  # noqa: ANN401 - keywords of open_network
+        return [one.kind for one in open_network(net, **how).machine.processors]
+
+    assert "gpu" in kinds()
+    assert "gpu" not in kinds(optimisation="extended")
+    assert "gpu" in kinds(optimisation="extended", runtimes=["onnxruntime"])
+
+
+def test_what_is_not_used_is_told_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    software = merge({"ncnn": [Device("gpu", "llvmpipe", software=True)]})
+    monkeypatch.setattr(opened, "devices", lambda: software)
+    monkeypatch.setattr(opened, "missing", lambda: {"openvino": "install it"})
+
+    absent = opened.find_absent()
+
+    assert absent["openvino"] == "install it"
+    assert "llvmpipe is software that computes on the CPU" in absent["gpu0"]
+    monkeypatch.setenv("EVENER_SOFTWARE_GPU", "1")
+    assert list(opened.find_absent()) == ["openvino"]
 
 
 def test_a_named_runtime_is_used_alone(net: str) -> None:

@@ -90,7 +90,7 @@ def test_a_peer_that_refuses_a_network_is_left_out_with_its_reason(
 def test_a_peer_too_big_for_the_memory_is_not_opened(
     net: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(race, "_free_bytes", lambda: 1000)
+    monkeypatch.setattr(race, "free_bytes_now", lambda: 1000)
     opened = open_network(net)
 
     able, reasons = find_peers(opened, [])

@@ -12,9 +12,11 @@ from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
 from evener.testing import plans, tiny
 from evener.workflow import plan as under_test
+from evener.workflow.board import open_on_board
 from evener.workflow.live import best_measured, summarise
 from evener.workflow.plan import count_plans, plan_network
 from evener.workflow.profile import profile_network
+from evener.workflow.wish import Wish, best_plans, decide
 
 
 def test_a_plan_for_this_machine_was_tried_on_it(net: str) -> None:
@@ -138,6 +140,32 @@ def test_for_latency_the_soonest_answer_wins() -> None:
     )
 
     assert best_measured([quick, sooner]) == sooner
+
+
+def test_a_plan_that_kept_the_latency_limit_beats_a_quicker_one_that_missed_it() -> None:
+    missed, kept, slow = reached(200, 0.3), reached(120, 0.2), reached(100, 0.1)
+
+    assert best_measured([missed, kept, slow], max_latency_s=0.25) == kept
+
+
+def test_where_none_kept_the_limit_the_one_that_came_nearest_is_the_best() -> None:
+    quick, nearest = reached(200, 0.3), reached(100, 0.2)
+
+    assert best_measured([quick, nearest], max_latency_s=0.15) == nearest
+
+
+def test_with_a_latency_limit_plans_that_keep_it_with_reserve_are_tried_too() -> None:
+    profile = open_on_board("alexnet", "khadas-vim3").profile
+    quickest = decide(profile, Wish())
+    limit_s = 1.05 * quickest.latency_s
+
+    found = best_plans(profile, Wish(max_latency_s=limit_s))
+
+    assert found[0].stages == quickest.stages
+    assert len({plan.stages for plan in found}) == len(found)
+    with_reserve = decide(profile, Wish(max_latency_s=0.7 * limit_s))
+    assert with_reserve.stages in {plan.stages for plan in found}
+    assert all(plan.latency_s <= limit_s for plan in found)
 
 
 def test_rounds_are_put_together_by_median_and_quartiles() -> None:

@@ -1,5 +1,6 @@
 """Entrants take turns: together where memory allows, else one at a time."""
 
+import itertools
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,13 +11,15 @@ import pytest
 from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
 from evener.plan.decide import make_baseline
+from evener.profile.energy import CountingMeter, Source
 from evener.run.compare import Runner
 from evener.run.pipeline import Pipeline
 from evener.testing import plans
 from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, vector
+from evener.workflow.memory import plan_bytes
 from evener.workflow.opened import open_network
 from evener.workflow.profile import profile_network
-from evener.workflow.race import Entrant, entrant, plan_bytes, race, without_those_too_big
+from evener.workflow.race import Entrant, entrant, race, without_those_too_big
 
 FRAMES = [(np.full(SHAPE, value, np.float32),) for value in range(3)]
 
@@ -70,6 +73,16 @@ def test_each_is_opened_for_its_turn_where_not_and_that_is_said(
     assert (room.most, room.times, room.open) == (1, 8, 0)
     assert {name: len(found) for name, found in traces.items()} == {"a": 3, "b": 3}
     assert "a, b need about 800 B of memory together, 900 B are free" in caplog.text
+
+
+def test_each_turn_is_metered_by_the_frame() -> None:
+    joules = itertools.count(0, 50)  # one reading before a turn and one after it
+    meter = CountingMeter([Source("c", lambda: float(next(joules)))], clock=lambda: 0.0)
+    meter.least_s = 0.0
+
+    traces = race({"a": Room().entrant(1)}, FRAMES, rounds=2, free_bytes=1000, meter=meter)
+
+    assert [one.energy_j for one in traces["a"]] == [50.0 / one.frames for one in traces["a"]]
 
 
 def test_what_does_not_fit_alone_is_refused_with_the_figures() -> None:

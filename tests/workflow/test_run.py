@@ -16,9 +16,10 @@ from evener.network.model import load_network
 from evener.testing import tiny
 from evener.workflow.by_hand import plan_by_hand
 from evener.workflow.check_plan import check_plan
+from evener.workflow.frames import POOL
 from evener.workflow.opened import open_network
 from evener.workflow.plan import plan_network
-from evener.workflow.run import POOL, run_network
+from evener.workflow.run import run_network
 
 
 @pytest.mark.usefixtures("two_cores")
@@ -242,7 +243,7 @@ def test_a_source_at_a_rate_keeps_its_numbers_where_frames_are_left_out(net: str
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"out": Path("a.npz"), "policy": "drop_newest"}, "--out holds an answer to each frame"),
+        ({"out": Path("a.npz"), "policy": "drop_newest"}, "a.npz holds an answer to each frame"),
         ({"batch": 4, "policy": "latest_only"}, "--batch waits for 4 frames, and --policy lat"),
     ],
 )

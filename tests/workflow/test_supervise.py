@@ -15,6 +15,7 @@ from evener.artifacts.files import save
 from evener.artifacts.plan import Plan
 from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Profile
+from evener.data.frames import Frames
 from evener.errors import InputError
 from evener.network.frames import random_frames
 from evener.runtime.onnxruntime import OnnxRuntime
@@ -85,9 +86,9 @@ def test_a_core_that_fails_is_left_out_and_answers_stay_equal_to_the_bit(opened:
     (lane,) = plan.stages[1].lanes
     broken = breaking(opened, lane.cores[0], after=30)
     manner = Manner(supervise=True)
-    pool = random_frames(opened.network.inputs, 8, seed=0)
+    frames = Frames.going_round(random_frames(opened.network.inputs, 8, seed=0), 100)
 
-    result = run_opened(broken, plan, pool, count=100, manner=manner, profile=profile)
+    result = run_opened(broken, plan, frames, manner=manner, profile=profile)
 
     assert (result.trace.frames, result.trace.equal, result.holds) == (100, True, True)
     (switch,) = result.trace.switches

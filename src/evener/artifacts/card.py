@@ -54,6 +54,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         test: quality on the test split, by metric.
         export_error: largest difference between the ONNX file's and the trainer's outputs.
         baselines: simple models on the same splits.
+        feature_names: names of the columns, in the order in which the network reads them;
+            "column=value" is 1 where that column says so. None in cards of older versions.
     """
 
     kind: ClassVar[str] = "card"
@@ -73,3 +75,4 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     test: dict[str, float]
     export_error: float
     baselines: tuple[Baseline, ...]
+    feature_names: tuple[str, ...] = ()

@@ -6,15 +6,16 @@ inputs give the same hash on any day.
 """
 
 import hashlib
+import io
 import os
 import secrets
 import shutil
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, BinaryIO, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -232,19 +233,62 @@ def write_whole(path: Path, content: bytes) -> None:
         InvalidFileError: the folder or file cannot be written, or it is no regular file; nothing
             is left behind.
     """
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to be written bit by bit that any reader sees whole or not at all.
+
+    Args:
+        path: the file; its folder is made if need be, and a link stays.
+
+    Yields:
+        A new file beside it, which takes its name when the block ends, and is removed if the block
+        raises.
+
+    Raises:
+        InvalidFileError: the folder or file cannot be written, or it is no regular file; raised by
+            writing to what is yielded too.
+    """
     target = regular_target(path)
     partial = target.with_name(f"{PARTIAL_PREFIX}{secrets.token_hex(8)}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("xb") as file:
-            file.write(content)
+        with _writable(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            raw = _Written(partial, path)
+        with io.BufferedWriter(raw) as file:
+            yield file
             file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
-        sync_folder(target.parent)
-    except OSError as error:
+            with _writable(path):
+                os.fsync(file.fileno())
+        with _writable(path):
+            partial.replace(target)
+            sync_folder(target.parent)
+    except BaseException:
         with suppress(OSError):  # the folder itself may be missing or no folder
             partial.unlink(missing_ok=True)
+        raise
+
+
+class _Written(io.FileIO):
+    """A new file whose errors of writing are told of the file that it is for."""
+
+    def __init__(self, partial: Path, path: Path) -> None:
+        super().__init__(partial, "xb")
+        self._path = path
+
+    def write(self, content: Any, /) -> int:  # noqa: ANN401 - any buffer, as its base
+        with _writable(self._path):
+            return super().write(content) or 0
+
+
+@contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
         raise _not_writable(path, error.strerror or str(error)) from error
 
 

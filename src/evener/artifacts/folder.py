@@ -1,5 +1,6 @@
-"""Make a folder of files so that it is there with all of them or not at all."""
+"""Make a folder of files so that it is there with all of them or not at all; the user's cache."""
 
+import os
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -53,3 +54,9 @@ def refuse_existing(path: Path) -> None:
             f"{path} exists already, and nothing is overwritten: name a folder that does not exist",
             path=str(path),
         )
+
+
+def cache_folder() -> Path:
+    """Return `$XDG_CACHE_HOME/evener`; below `~/.cache` where that is not an absolute path."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "evener"

@@ -108,6 +108,20 @@ class HandOff(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     transfers: tuple[Transfer, ...] = ()
 
 
+class Contention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much slower a core of a processor is while others work too.
+
+    Attributes:
+        processor: name of the processor.
+        others: how many other cores worked, of any processor.
+        factor: time of the whole network beside them over its time alone; 1 or more.
+    """
+
+    processor: str
+    others: int
+    factor: float
+
+
 class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything a planner needs to know of a network on a machine; portable between machines.
 
@@ -124,6 +138,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
         variants: the networks timed in precisions below f32, by precision; see
             `evener.artifacts.lowering.Lowering.networks`.
+        contention: how much its processors slow one another down; empty where nobody measured it.
         estimate: what the times are where none was measured of this very network, such as "cost
             model of khadas-vim3"; None where they are measurements and sums of such.
         estimate_error: median relative error of a block's time so estimated, where it is known.
@@ -142,5 +157,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     optimisation: Literal["extended", "all"] = "all"
     max_live: int | None = None
     variants: dict[str, str] = {}
+    contention: tuple[Contention, ...] = ()
     estimate: str | None = None
     estimate_error: float | None = None

@@ -84,6 +84,20 @@ class PlanSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return None if isinstance(self.processors, str) else self.processors
 
 
+class ServeSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where and how the network is served.
+
+    Attributes:
+        host: name or address to listen at; "0.0.0.0" for every one of the machine's.
+        port: number of the port; 0 for any that is free.
+        queue: most requests that may wait.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    queue: int = 64
+
+
 class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A checked project file.
 
@@ -93,6 +107,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         search: which architectures are tried.
         train: how the chosen one is trained.
         plan: what the plan is to be best at.
+        serve: where and how it is served.
     """
 
     data: DataSection
@@ -100,6 +115,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     search: SearchSection = SearchSection()
     train: TrainSection = TrainSection()
     plan: PlanSection = PlanSection()
+    serve: ServeSection = ServeSection()
 
     def hard_limit(self, name: str) -> float | None:
         """Return the limit that a metric must keep, in SI units; None if there is none."""
@@ -111,13 +127,17 @@ _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "search": SearchSection,
     "train": TrainSection,
     "plan": PlanSection,
+    "serve": ServeSection,
 }
 _LEAST: Final[dict[str, float]] = {
     "search.candidates": 1,
     "search.epochs": 1,
     "train.epochs": 1,
     "train.batch": 1,
+    "serve.port": 0,
+    "serve.queue": 0,
 }
+_LAST_PORT: Final = 65_535
 _SEEDS: Final = ("data", "search", "train")  # sections that draw
 _SEED_LIMIT: Final = 2**32  # what every library that draws accepts
 SectionT = TypeVar("SectionT", bound=msgspec.Struct)
@@ -183,6 +203,7 @@ def parse_project(raw: dict[str, Any]) -> Project:
         search=_section(raw, "search", SearchSection),
         train=_section(raw, "train", TrainSection),
         plan=_section(raw, "plan", PlanSection),
+        serve=_section(raw, "serve", ServeSection),
     )
     _check_values(project)
     return project
@@ -233,21 +254,36 @@ def _check_values(project: Project) -> None:
                 f"{section}.seed = {seed} must be at least 0 and below {_SEED_LIMIT}",
                 key=f"{section}.seed",
             )
-    _check_processors(project.plan.processors)
-    if project.plan.board == "":
-        raise InvalidProjectError(
-            'plan.board is empty: write the name of a board, such as "khadas-vim3", or of its file',
-            key="plan.board",
-        )
+    _check_place(project.plan)
     _check_budget(project.search.budget)
+    _check_address(project.serve)
 
 
-def _check_processors(named: str | tuple[str, ...]) -> None:
+def _check_address(serve: ServeSection) -> None:
+    if serve.port > _LAST_PORT:
+        raise InvalidProjectError(
+            f"serve.port = {serve.port} must be at most {_LAST_PORT}", key="serve.port"
+        )
+    if not serve.host:
+        raise InvalidProjectError(
+            'serve.host is empty: write "127.0.0.1" for this machine only, or "0.0.0.0" for every '
+            "network it is in",
+            key="serve.host",
+        )
+
+
+def _check_place(plan: PlanSection) -> None:
+    named = plan.processors
     if not named or (isinstance(named, str) and named != "all"):
         raise InvalidProjectError(
             f'plan.processors = {named or "[]"} is neither "all" nor a list of names: write '
             f'["{named or "cpu0"}"], with names from: evener processors',
             key="plan.processors",
+        )
+    if plan.board == "":
+        raise InvalidProjectError(
+            'plan.board is empty: write the name of a board, such as "khadas-vim3", or of its file',
+            key="plan.board",
         )
 
 

@@ -72,10 +72,13 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             such batches, and the latency of a frame is its batch's.
         equal: whether every answer matched the unsplit network's; None if not compared.
         max_error: largest difference from the unsplit network over the largest output.
+        checked: how many answers were compared: all, or the first ones of a source that is read
+            as it goes.
         quality: metrics of the answers against labels; None where there were no labels.
         switches: changes of plan, of a supervised run; their pauses count in the rate.
         replayed: frames that were run again on another plan before they were answered.
         simulated: whether the processors were simulated: not here, only their times were kept to.
+        energy_j: energy per frame, that of the idle machine included; None if nothing metered it.
         overruns: of simulated processors, how many computations took longer here than they would
             there; the rate is too low and the latency too high by as much.
     """
@@ -93,12 +96,14 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     stages: tuple[StageTrace, ...]
     equal: bool | None = None
     max_error: float | None = None
+    checked: int = 0
     quality: dict[str, float] | None = None
     batch: int = 1
     switches: tuple[Switch, ...] = ()
     replayed: int = 0
     simulated: bool = False
     overruns: int = 0
+    energy_j: float | None = None
 
 
 def streaming_rate_hz(

@@ -45,6 +45,11 @@ target = {target}  # what to predict
 [plan]
 # objective = "throughput"  # or "latency"
 # processors = "all"        # or a list of names; those of a board with board = "khadas-vim3"
+
+[serve]
+# host = "127.0.0.1"      # this machine only; "0.0.0.0" for every network it is in
+# port = 8080
+# queue = 64              # most requests that may wait
 """
 FOR_DIGITS: Final = """\
 accuracy = ">= 0.97"

@@ -24,7 +24,18 @@ from evener.cli import output
 from evener.cli.verb import HELP, Invocation, debug_option
 from evener.errors import EvenerError
 
-VERBS: Final = ("init", "build", "processors", "profile", "plan", "split", "run", "bench", "show")
+VERBS: Final = (
+    "init",
+    "build",
+    "processors",
+    "profile",
+    "plan",
+    "split",
+    "run",
+    "serve",
+    "bench",
+    "show",
+)
 REPORT_TO: Final = "https://github.com/evener/evener/issues"
 
 

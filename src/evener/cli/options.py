@@ -195,20 +195,6 @@ def read_places(text: str) -> tuple[tuple[str, int | None], ...]:
     return tuple(places)
 
 
-def read_frames(text: str) -> int | Path:
-    """Read how many frames to make up, or the file that holds them.
-
-    Example:
-        >>> read_frames("100"), read_frames("photos.npz")
-        (100, PosixPath('photos.npz'))
-    """
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    if text.endswith(".npz"):
-        return Path(text)
-    raise InputError(f"'{text}' is neither a count from 1 nor an .npz file")
-
-
 def read_path(text: str) -> Path:
     """Read the name of a file or folder, which is not empty.
 
@@ -357,6 +343,28 @@ def state_option(command: CommandT) -> CommandT:
         callback=pairs(read_state),
         help="Hand an output on to the next frame as an input, such as stateN=state; it is zero "
         "before the first frame, and no part of frames and answers; repeatable.",
+    )(command)
+
+
+def credits_option(command: CommandT) -> CommandT:
+    """Add --credits; the verb gets a count, or None for the plan's own."""
+    return click.option(
+        "--credits",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="How many frames may be in flight.  [default: as planned]",
+    )(command)
+
+
+def transport_option(command: CommandT) -> CommandT:
+    """Add --transport."""
+    return click.option(
+        "--transport",
+        type=click.Choice(["threads", "processes"]),
+        default="threads",
+        show_default=True,
+        help="Where the stages live: threads of one process, or a process each, which none of the "
+        "others can break.",
     )(command)
 
 

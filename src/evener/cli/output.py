@@ -4,7 +4,7 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -88,14 +88,25 @@ def print_for_people(*parts: "RenderableType") -> None:
             click.echo(captured.get(), nl=False, color=True)  # rich knows what stdout takes
 
 
+def width() -> int:
+    """Return how many characters a line of stdout has."""
+    return _console(stderr=False).width
+
+
 def note(message: str) -> None:
     """Say something beside the result."""
     click.echo(message, err=True)
 
 
 @contextmanager
-def progress() -> Iterator[Report]:
+def progress(
+    *, below: "Callable[[], Iterable[RenderableType]] | None" = None, per_second: float = 10
+) -> Iterator[Report]:
     """Show how far the work is: a bar on a terminal, else a line now and then.
+
+    Args:
+        below: makes what is shown below the bar, each time anew.
+        per_second: how often a terminal shows it.
 
     Yields:
         A function that takes what is done now, how many are done, and of how many (0: unknown).
@@ -105,13 +116,22 @@ def progress() -> Iterator[Report]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    with Progress(
+    class Bar(Progress):
+        """A bar with something below it."""
+
+        def get_renderables(self) -> Iterable["RenderableType"]:
+            yield from super().get_renderables()
+            if below is not None:
+                yield from below()
+
+    with Bar(
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         "{task.description}",
         console=_console(stderr=True),
         transient=True,
+        refresh_per_second=per_second,
     ) as bar:
         task = bar.add_task("", total=None)
 
@@ -135,7 +155,8 @@ def lines(say: Callable[[str], None], clock: Callable[[], float]) -> Report:
         nonlocal total_before, said, said_at
         begins = message != said and (done == 0 or total != total_before)
         if begins or clock() - said_at >= _QUIET_S:
-            say(f"{message} ({done}/{total})" if done else message)
+            of = f"/{total}" if total else ""
+            say(f"{message} ({done}{of})" if done else message)
             said, said_at = message, clock()
         total_before = total
 

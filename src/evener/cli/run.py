@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from evener.cli import options, output, targets
+from evener.cli import live_view, options, output, targets
+from evener.cli.frames import frame_options, gather
 from evener.cli.precision import precision_options
 from evener.cli.verb import Invocation, Verb
 from evener.units import count, show
@@ -32,6 +33,9 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
         "evener run squeezenet --frames 100",
         "evener run resnet50 --frames 60 --stages 2 --json",
         "evener run model.onnx --plan model.plan.json --frames photos.npz --out answers.npz",
+        "evener run model.onnx --frames photos/ --labels labels.txt --out answers.csv",
+        "evener run p/.evener/network.onnx --frames rows.csv --id customer --out scores.parquet",
+        "evener run resnet50 --frames 100 --stages 2 --trace resnet50.trace.json",
         "evener run recurrent.onnx --frames 500 --fix rate=16000 --state hn=h",
         "evener run resnet50 --frames 40 --board khadas-vim3",
         "evener run resnet50 --frames 60 --stages 2 --transport processes",
@@ -44,14 +48,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )
 @click.argument("net", callback=options.through(options.read_name))
-@click.option(
-    "--frames",
-    metavar="N|FILE.npz",
-    callback=options.through(options.read_frames),
-    required=True,
-    help="How many random frames, or an npz file with one array per input whose first axis "
-    "counts the frames.",
-)
+@frame_options
 @click.option(
     "--plan",
     metavar="FILE",
@@ -60,27 +57,9 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 )
 @options.stages_option
 @options.profile_option
-@click.option(
-    "--out",
-    metavar="FILE.npz",
-    callback=options.through(targets.read_npz),
-    help="Write the answers to this npz file: one array per output, first axis as the frames.",
-)
 @options.optimisation_option
-@click.option(
-    "--credits",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="How many frames may be in flight.  [default: as planned]",
-)
-@click.option(
-    "--transport",
-    type=click.Choice(["threads", "processes"]),
-    default="threads",
-    show_default=True,
-    help="Where the stages live: threads of one process, or a process each, which none of the "
-    "others can break.",
-)
+@options.credits_option
+@options.transport_option
 @click.option(
     "--ranks",
     type=click.IntRange(min=1),
@@ -158,8 +137,9 @@ def command(
     NET is an ONNX file or the name of a built-in network. The answers are compared with the
     unsplit network's; if they differ by more than rounding explains, the exit code is 1.
     """
-    inputs = (choices[name] for name in ("plan", "profile", "frames", "board"))
-    targets.spare(choices["out"], net, *inputs)
+    inputs = [choices[name] for name in ("plan", "profile", "frames", "board", "labels")]
+    for target in (choices["out"], choices["timeline"]):
+        targets.spare(target, net, *inputs)
     if choices["board"] is not None:
         return _answer(net, shapes, as_json=as_json, **choices)
     from evener.workflow import ranks
@@ -185,10 +165,11 @@ def _answer(
     as_json: bool,
     **choices: Any,  # noqa: ANN401 - as for the command
 ) -> int:
-    with output.progress() as report:
-        result = _run(net, shapes=dict(shapes), progress=report, **choices)
-    if choices["out"] is not None:
-        output.note(f"wrote {choices['out']}")
+    with live_view.progress(stages=not as_json) as (report, watch):
+        result = _run(net, shapes=dict(shapes), watch=watch, progress=report, **gather(choices))
+    for name in ("out", "annotate", "timeline"):
+        if choices[name] is not None:
+            output.note(f"wrote {choices[name]}")
     if as_json:
         whence = {
             "board": result.board,

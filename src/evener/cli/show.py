@@ -4,24 +4,95 @@ from pathlib import Path
 
 import click
 
-from evener.cli import options, output
+from evener.cli import options, output, targets
 from evener.cli.verb import Verb
+from evener.errors import InputError
 from evener.units import show
 
 
 @click.command(
     cls=Verb,
-    examples=("evener show resnet50.plan.json", "evener show model.profile.json --json"),
+    examples=(
+        "evener show resnet50.plan.json",
+        "evener show model.profile.json --json",
+        "evener show trace resnet50.trace.json",
+        "evener show trace resnet50.trace.json --from 40 --frames 20 --svg stages.svg",
+    ),
     what_next="A profile is for evener plan --profile FILE, a plan for evener run --plan FILE.",
 )
-@click.argument("file", callback=options.through(options.read_path))
+@click.argument("words", metavar="[trace] FILE", nargs=-1, required=True)
+@click.option(
+    "--from",
+    "first",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Of a timeline, draw from this frame on.  [default: the middle]",
+)
+@click.option(
+    "--frames",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=12,
+    show_default=True,
+    help="Of a timeline, draw so many frames.",
+)
+@click.option(
+    "--svg",
+    metavar="FILE",
+    callback=options.through(targets.read_svg),
+    help="Draw a timeline into this file too.",
+)
 @options.json_option
-def command(*, file: Path, as_json: bool) -> None:
+def command(
+    *, words: tuple[str, ...], first: int | None, frames: int, svg: Path | None, as_json: bool
+) -> None:
     """Explain a file that Evener wrote.
 
     It may hold a profile, a plan, a trace, a card or any other artifact, and is checked against
-    its own hash first.
+    its own hash first. Of the timeline that evener run --trace wrote, the stages are drawn over
+    time.
     """
+    *kinds, name = words
+    if kinds not in ([], ["trace"]):
+        raise click.UsageError("give one file, or trace and one file")
+    file = _file(name)
+    from evener.artifacts.files import peek
+    from evener.artifacts.timeline import is_timeline
+
+    if kinds or is_timeline(peek(file)):
+        _draw(file, first, frames, svg, as_json=as_json)
+        return
+    if svg is not None or first is not None:
+        raise click.UsageError("--from and --svg are for what evener run --trace wrote")
+    _explain(file, as_json=as_json)
+
+
+def _file(name: str) -> Path:
+    try:
+        return options.read_path(name)
+    except InputError as error:
+        raise click.BadParameter(str(error), param_hint="'FILE'") from error
+
+
+def _draw(file: Path, first: int | None, frames: int, svg: Path | None, *, as_json: bool) -> None:
+    from evener.artifacts.files import write_whole
+    from evener.artifacts.timeline import load_timeline
+    from evener.cli.gantt import gantt, window
+    from evener.report.timeline import timeline_file
+
+    targets.spare(svg, file)
+    timeline = load_timeline(file)
+    begin_s, end_s = window(timeline, first, frames)
+    if svg is not None:
+        write_whole(svg, timeline_file(timeline, begin_s, end_s))
+        output.note(f"wrote {svg}")
+    if as_json:
+        output.print_json(timeline)
+    else:
+        output.print_for_people(*gantt(timeline, begin_s, end_s, width=output.width()))
+
+
+def _explain(file: Path, *, as_json: bool) -> None:
     from evener.artifacts import (
         architecture,
         card,

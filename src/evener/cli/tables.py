@@ -54,7 +54,7 @@ def _(machine: Machine) -> RenderableType:
             one.kind,
             _cores(one.cores),
             ", ".join(one.runtimes),
-            f"{one.capacity:.2f}",
+            f"{one.capacity:.2f}" if one.cores else "-",
             "-" if one.max_hz is None else f"{one.max_hz / 1e9:.2f} GHz",
             show(one.cache_bytes, "size"),
             one.model or "-",
@@ -362,9 +362,11 @@ def _switch(switch: Switch) -> str:
 def _equality(trace: Trace) -> str:
     if trace.equal is None:
         return "the answers were not compared with the unsplit network's"
+    some = 0 < trace.checked < trace.frames  # files of older versions do not say how many
+    first = f"first {count(trace.checked, 'answer')}" if some else "answers"
     if trace.equal:
-        return "the answers equal the unsplit network's to the bit"
-    return f"the answers are within {trace.max_error:.2g} of the unsplit network's, relative"
+        return f"the {first} equal the unsplit network's to the bit"
+    return f"the {first} are within {trace.max_error:.2g} of the unsplit network's, relative"
 
 
 def _verdict(one: Verdict) -> str:

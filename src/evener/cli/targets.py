@@ -4,8 +4,10 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from evener.artifacts.files import peek, regular_target
+from evener.artifacts.timeline import HEAD
 from evener.cli.options import read_path
 from evener.errors import InputError, InvalidFileError
 
@@ -34,20 +36,52 @@ def artifact(kind: str, *others: str) -> Callable[[str], Path]:
     return read
 
 
-def read_npz(text: str) -> Path:
-    """Read an NPZ file to be written.
+def read_answers(text: str) -> Path:
+    """Read the name of a file that answers are to be written to.
 
     Raises:
-        InvalidFileError: it cannot be written, or is there already and is no NPZ file.
-        InputError: its name does not end in .npz.
+        InvalidFileError: it cannot be written, or is there already and holds no answers.
+        InputError: its name ends in nothing that answers are written as.
     """
     path = _writable(text)
-    if path.suffix != ".npz":
-        raise InputError(f"'{text}' does not end in .npz: write answers.npz")
-    if _holds_something(path) and not zipfile.is_zipfile(path):
+    kind = path.suffix.lower()
+    if kind not in _ANSWERS:
+        raise InputError(
+            f"'{text}' does not end in .npz, .jsonl, .csv or .parquet: write answers.npz"
+        )
+    if _holds_something(path) and not _ANSWERS[kind](path):
         raise InvalidFileError(
-            f"{path} is already there, is no npz file, and is not overwritten; choose another "
-            "name, or remove it",
+            f"{path} is already there, holds no answers as {kind}, and is not overwritten; choose "
+            "another name, or remove it",
+            path=text,
+        )
+    return path
+
+
+def read_timeline(text: str) -> Path:
+    """Read the name of a file that a timeline is to be written to.
+
+    Raises:
+        InvalidFileError: it cannot be written, or is there already and holds no timeline.
+    """
+    return _unlike_others(text, "timeline", _begins_with(HEAD))
+
+
+def read_svg(text: str) -> Path:
+    """Read the name of a file that a drawing is to be written to.
+
+    Raises:
+        InvalidFileError: it cannot be written, or is there already and holds no drawing.
+    """
+    return _unlike_others(text, "SVG drawing", _begins_with(b"<svg"))
+
+
+def _unlike_others(text: str, what: str, is_ours: Callable[[Path], bool]) -> Path:
+    path = _writable(text)
+    if _holds_something(path) and not is_ours(path):
+        raise InvalidFileError(
+            f"{path} is already there, holds no {what} made by Evener, and is not overwritten; "
+            "choose another name, or remove it",
             path=text,
         )
     return path
@@ -104,3 +138,20 @@ def _same(target: Path, given: str | Path) -> bool:
         return target.samefile(given)
     except (OSError, ValueError):
         return False  # one of them is not there: the name of a built-in network, or a new file
+
+
+def _begins_with(*starts: bytes) -> Callable[[Path], bool]:
+    def begins(path: Path) -> bool:
+        with path.open("rb") as file:
+            return file.read(max(map(len, starts))).startswith(starts)
+
+    return begins
+
+
+# What tells answers from what somebody else may have written.
+_ANSWERS: Final[dict[str, Callable[[Path], bool]]] = {
+    ".npz": zipfile.is_zipfile,
+    ".jsonl": _begins_with(b'{"frame":'),
+    ".csv": _begins_with(b"frame,"),
+    ".parquet": _begins_with(b"PAR1"),
+}

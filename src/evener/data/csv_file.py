@@ -36,7 +36,7 @@ def read_csv(path: Path, target: str) -> Table:
             numbers, or a column of too many categories.
     """
     header, rows, lines = _read_rows(path)
-    _check_header(header, path)
+    check_header(header, path)
     if target not in header:
         raise missing_target(target, header, str(path), "column")
     blocks: list[NDArray[np.float32]] = []
@@ -74,8 +74,8 @@ def read_header(path: Path) -> list[str]:
         InvalidFileError: missing or not text.
         InvalidDataError: a column without a name, two of one name, or fewer than two columns.
     """
-    with _open_table(path) as (header, _):
-        _check_header(header, path)
+    with open_table(path) as (header, _):
+        check_header(header, path)
     if len(header) < 2:
         raise InvalidDataError(
             f"{path} has {count(len(header), 'column')} in its first line; a table needs two at "
@@ -85,8 +85,18 @@ def read_header(path: Path) -> list[str]:
 
 
 @contextmanager
-def _open_table(path: Path) -> Iterator[tuple[list[str], "Reader"]]:
-    """Open a table and read its header; what goes wrong in the body too is told of the file."""
+def open_table(path: Path) -> Iterator[tuple[list[str], "Reader"]]:
+    """Open a table and read its header; what goes wrong in the body too is told of the file.
+
+    Args:
+        path: the file, UTF-8.
+
+    Yields:
+        The names of the columns, and a reader of the rows below them.
+
+    Raises:
+        InvalidFileError: missing or not text.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
@@ -95,8 +105,8 @@ def _open_table(path: Path) -> Iterator[tuple[list[str], "Reader"]]:
             yield [name.strip() for name in next(reader, [])], reader
     except OSError as error:
         raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; check the path (data.source is "
-            "relative to the project)",
+            f"cannot read {path}: {error.strerror or error}; check the path (data.source of a "
+            "project is relative to it)",
             path=str(path),
         ) from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -107,11 +117,11 @@ def _open_table(path: Path) -> Iterator[tuple[list[str], "Reader"]]:
 
 def _read_rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
     rows, lines = [], []
-    with _open_table(path) as (header, reader):
+    with open_table(path) as (header, reader):
         for row in reader:
             if row:
                 if len(row) != len(header):
-                    raise _ragged(path, reader.line_num, len(row), len(header))
+                    raise ragged(path, reader.line_num, len(row), len(header))
                 rows.append(row)
                 lines.append(reader.line_num)
     if not rows:
@@ -123,14 +133,20 @@ def _read_rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
     return header, rows, lines
 
 
-def _ragged(path: Path, line: int, got: int, expected: int) -> InvalidDataError:
+def ragged(path: Path, line: int, got: int, expected: int) -> InvalidDataError:
+    """Say that a row has not as many values as there are columns."""
     return InvalidDataError(
         f"{path} line {line} has {count(got, 'value')}, the header has {expected}; give every row "
         "one value per column (quote values that hold the delimiter)"
     )
 
 
-def _check_header(header: Sequence[str], path: Path) -> None:
+def check_header(header: Sequence[str], path: Path) -> None:
+    """Refuse a header that leaves a column without a name of its own.
+
+    Raises:
+        InvalidDataError: no name, or one twice.
+    """
     if "" in header:
         raise InvalidDataError(
             f"{path}: column {header.index('') + 1} of {len(header)} has no name; name every "

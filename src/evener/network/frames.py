@@ -1,6 +1,5 @@
 """Frames: the arrays that one run of a network reads, drawn from a seed or read from a file."""
 
-import io
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -10,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evener.artifacts.files import write_whole
 from evener.artifacts.tensor import Tensor
 from evener.errors import InvalidDataError, InvalidFileError
 
@@ -106,31 +104,6 @@ def read_arrays(path: Path) -> dict[str, Array]:
             path=str(path),
         ) from error
     return arrays
-
-
-def save_outputs(path: Path, outputs: Sequence[Tensor], answers: Sequence[Sequence[Array]]) -> None:
-    """Write the answers to frames as an npz file that is whole or not there at all.
-
-    Args:
-        path: the file.
-        outputs: what each answer holds.
-        answers: one array per output for each frame; the file stacks them along a first axis.
-
-    Raises:
-        InvalidFileError: the file cannot be written.
-    """
-    body = io.BytesIO()
-    with zipfile.ZipFile(body, "w") as archive:
-        for position, tensor in enumerate(outputs):
-            stacked = np.empty((len(answers), *tensor.shape), tensor.dtype)
-            for index, answer in enumerate(answers):
-                stacked[index] = answer[position]
-            # ZipInfo without a date: the same answers make the same file. np.savez would take an
-            # output called "file" for its own argument.
-            member = zipfile.ZipInfo(f"{tensor.name}.npy")
-            with archive.open(member, "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, stacked, allow_pickle=False)
-    write_whole(path, body.getvalue())
 
 
 def _draw(tensor: Tensor, bits: np.random.Philox) -> Array:

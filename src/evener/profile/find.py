@@ -1,10 +1,12 @@
-"""Find the processors of this machine: clusters of equal cores that this process may use.
+"""Find the processors of this machine: clusters of equal cores, and devices that runtimes see.
 
 Linux tells in /sys how fast each core is, which logical CPUs share one, and its caches; a
 container may hide any of it, and then cores count as equal. Cores that a cpuset or an affinity
-mask withholds do not exist here.
+mask withholds do not exist here. A GPU that is software computes on those same cores, and is left
+out unless it is asked for.
 """
 
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -14,13 +16,18 @@ from typing import Final
 
 import msgspec
 
+from evener import runtime
 from evener.artifacts.processors import Machine, Processor
 from evener.errors import InputError
+from evener.runtime.devices import Named
 from evener.runtime.pinning import PROCESS_CORES, parse_cores, show_cores
 from evener.runtime.session import Runtime
 
 # Cores of one make differ by a few percent, as favoured cores do; big and LITTLE by far more.
 EQUAL_SHARE: Final = 0.9
+
+SOFTWARE: Final = "EVENER_SOFTWARE_GPU"
+"""Set to 1, GPUs count that are software: for trying things, for they compute on the CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,8 @@ def find_processors(
     sysfs: Path = Path("/sys"),
     cpuinfo: Path = Path("/proc/cpuinfo"),
     affinity: AbstractSet[int] | None = None,
+    devices: Sequence[Named] | None = None,
+    software: bool | None = None,
 ) -> Machine:
     """Describe the processors that this process may use.
 
@@ -46,10 +55,13 @@ def find_processors(
         sysfs: where Linux describes the hardware.
         cpuinfo: where Linux names the CPUs.
         affinity: the logical CPUs that may be used; those this process was given if None.
+        devices: GPUs and NPUs; those that the installed runtimes see if None.
+        software: whether devices count that are software; if None, where the environment variable
+            EVENER_SOFTWARE_GPU is 1.
 
     Returns:
         One processor for each package and kind of core, fastest first and named "cpu0" onward,
-        with one logical CPU per physical core.
+        with one logical CPU per physical core; then the devices that one of the runtimes can use.
 
     Raises:
         InputError: none of the logical CPUs is online.
@@ -78,13 +90,15 @@ def find_processors(
             max_hz=max((core.max_hz for core in cluster if core.max_hz), default=None),
             cache_bytes=cluster[0].cache_bytes,
         )
-        able = tuple(name for name, runtime in runtimes.items() if runtime.supports(processor))
+        able = tuple(name for name, one in runtimes.items() if one.supports(processor))
         processors.append(msgspec.structs.replace(processor, runtimes=able))
+    seen = runtime.devices() if devices is None else devices
+    processors += _devices(seen, runtimes, software=software)
     return Machine(
         host=platform.node(),
         system=f"{platform.system()} {platform.machine()}",
         processors=tuple(processors),
-        runtimes={name: runtime.version for name, runtime in runtimes.items()},
+        runtimes={name: one.version for name, one in runtimes.items()},
     )
 
 
@@ -134,6 +148,24 @@ def core_sets(cores: int) -> tuple[int, ...]:
         (1, 2, 4, 6)
     """
     return (*(2**power for power in range((cores - 1).bit_length())), cores)
+
+
+def _devices(
+    devices: Sequence[Named], runtimes: Mapping[str, Runtime], *, software: bool | None
+) -> list[Processor]:
+    wanted = os.environ.get(SOFTWARE) == "1" if software is None else software
+    found = [
+        Processor(
+            name=one.name,
+            kind=one.device.kind,
+            model=one.device.model,
+            runtimes=tuple(name for name in runtimes if name in one.numbers),
+            memory_bytes=one.device.memory_bytes,
+        )
+        for one in devices
+        if wanted or not one.device.software
+    ]
+    return [one for one in found if one.runtimes]
 
 
 def _one_per_core(folder: Path, usable: Sequence[int]) -> list[int]:

@@ -11,6 +11,8 @@ from dataclasses import replace
 from math import ceil
 from typing import Final
 
+import msgspec
+
 from evener.artifacts.processors import Machine
 from evener.artifacts.profile import Block, HandOff, Profile, SegmentTime
 from evener.errors import RuntimeFailedError
@@ -19,6 +21,7 @@ from evener.network.model import Network
 from evener.network.split import segment_model
 from evener.network.width import has_branches
 from evener.profile.doubt import doubtful
+from evener.profile.energy import Meter, Metering, idle_power_w
 from evener.profile.hand_off import measure_hand_off
 from evener.profile.interpolate import fill_in
 from evener.profile.segments import (
@@ -54,6 +57,7 @@ def profile_network(
     hand_off: HandOff | None = None,
     clock: Clock = time.perf_counter,
     progress: Progress | None = None,
+    meter: Meter | None = None,
 ) -> Profile:
     """Time a network on a machine.
 
@@ -76,6 +80,8 @@ def profile_network(
         clock: seconds that never go back.
         progress: is called after each timing; the total grows as more is found worth
             timing.
+        meter: meters the energy of each segment and the power of the idle machine; a segment
+            whose time is estimated is taken to draw as much power as the whole network does.
 
     Raises:
         InputError: no runtime for any processor.
@@ -83,6 +89,8 @@ def profile_network(
     """
     count = len(blocks.blocks)
     places = find_places(machine, runtimes)
+    idle_w = None if meter is None else idle_power_w(meter)
+    metering = None if meter is None or idle_w is None else Metering(meter, idle_w)
     sweep = _Sweep(
         places,
         lambda wanted, tell: time_segments(
@@ -93,6 +101,7 @@ def profile_network(
             optimisation=optimisation,
             clock=clock,
             progress=tell,
+            metering=metering,
         ),
         progress,
         blocks.form_segment,
@@ -124,7 +133,7 @@ def profile_network(
         network_sha256=network.sha256,
         granularity=blocks.granularity,
         blocks=blocks.blocks,
-        machine=machine,
+        machine=msgspec.structs.replace(machine, idle_w=idle_w),
         segments=segments,
         hand_off=hand_off or measure_hand_off(machine, clock=clock),
         optimisation=optimisation,
@@ -232,7 +241,12 @@ class _Sweep:
             if place not in self.refusals and place not in self._alone:
                 known = fill_in(blocks, times, formed=self._formed)
             for segment in sorted(known):
-                yield place.record(segment, known[segment])
+                timing = known[segment]
+                whole = known.get((0, len(blocks) - 1))
+                if timing.repeats == 0 and whole is not None and whole.energy_j is not None:
+                    energy_j = whole.energy_j * timing.median_s / whole.median_s
+                    timing = replace(timing, energy_j=energy_j)
+                yield place.record(segment, timing)
 
     def _time(self, wanted: Wanted) -> None:
         before = self._done

@@ -11,6 +11,7 @@ from evener.errors import InputError
 from evener.network.blocks import Blocks
 from evener.network.model import Network
 from evener.network.split import segment_model
+from evener.profile.energy import Meter, Metering
 from evener.profile.segments import ModelOf, Place, Progress, time_segments
 from evener.profile.timing import Clock, Segment
 from evener.runtime.session import Runtime
@@ -54,6 +55,7 @@ def measure_segments(
     variants: Mapping[str, ModelOf] | None = None,
     clock: Clock = time.perf_counter,
     progress: Progress | None = None,
+    meter: Meter | None = None,
 ) -> Profile:
     """Replace times of a profile by measured ones.
 
@@ -66,6 +68,7 @@ def measure_segments(
         variants: what makes the model of a segment in other precisions, by precision.
         clock: seconds that never go back.
         progress: is called after each timing.
+        meter: meters energies, where the profile knows what the idle machine draws.
 
     Returns:
         The profile with the wanted times measured; one that its runtime refuses is left out.
@@ -86,6 +89,7 @@ def measure_segments(
     for first, last, processor, cores, runtime, precision, execution in sorted(keys):
         place = Place(profile.machine[processor], cores, runtime, precision, execution)
         places.setdefault((first, last), []).append(place)
+    idle_w = profile.machine.idle_w
     measured = time_segments(
         list(places.items()),
         model_of=lambda first, last: segment_model(network, blocks, first, last),
@@ -94,6 +98,7 @@ def measure_segments(
         optimisation=profile.optimisation,
         clock=clock,
         progress=progress,
+        metering=None if meter is None or idle_w is None else Metering(meter, idle_w),
     )
     fresh = {
         _key(record): record

@@ -12,6 +12,7 @@ from typing import Protocol
 from evener.artifacts.processors import Machine, Processor
 from evener.artifacts.profile import Execution, SegmentTime
 from evener.errors import InputError, RuntimeFailedError
+from evener.profile.energy import Metering
 from evener.profile.timing import Clock, Segment, Timing, time_session
 from evener.runtime import can_gain_by_branches
 from evener.runtime.pinning import pinned
@@ -72,6 +73,7 @@ class Place:
             high_s=timing.high_s,
             repeats=timing.repeats,
             interpolated=timing.repeats == 0,
+            energy_j=timing.energy_j,
         )
 
 
@@ -138,6 +140,7 @@ def time_segments(
     optimisation: Optimisation,
     clock: Clock,
     progress: Progress | None = None,
+    metering: Metering | None = None,
 ) -> Measured:
     """Time segments, each at some places.
 
@@ -151,6 +154,7 @@ def time_segments(
         optimisation: graph optimisation level.
         clock: seconds that never go back.
         progress: is called after each timing.
+        metering: what meters energies; None if nothing does.
 
     Returns:
         Times, and a refusal where a runtime cannot run a segment.
@@ -168,7 +172,9 @@ def time_segments(
             what = f"blocks {segment[0]} to {segment[1]}, {place}"
             try:
                 with pinned(place.pinned):
-                    timing = _time(place, runtimes, models[place.precision], optimisation, clock)
+                    timing = _time(
+                        place, runtimes, models[place.precision], optimisation, clock, metering
+                    )
             except RuntimeFailedError as error:
                 refusals[place][segment] = error
                 outcome = f"refused: {error}"
@@ -187,6 +193,7 @@ def _time(
     model: bytes,
     optimisation: Optimisation,
     clock: Clock,
+    metering: Metering | None,
 ) -> Timing:
     session = runtimes[place.runtime].open(
         model,
@@ -194,8 +201,11 @@ def _time(
         precision=place.precision,
         optimisation=optimisation,
         execution=place.execution,
+        processor=place.processor.name,
     )
     try:
-        return time_session(session, clock=clock, throttled=place.processor.share < 1)
+        return time_session(
+            session, clock=clock, throttled=place.processor.share < 1, metering=metering
+        )
     finally:
         session.close()

@@ -124,6 +124,11 @@ class PipelineExecutor:
         return self._opened.outputs
 
     @property
+    def credits(self) -> int:
+        """Most frames in flight."""
+        return self._opened.credits
+
+    @property
     def state(self) -> State:
         """Whether it takes frames: only while it is ready."""
         with self._changed:

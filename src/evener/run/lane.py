@@ -82,11 +82,12 @@ class Worker(Protocol):
         """
         ...
 
-    def begin(self, first: int = 0) -> None:
+    def begin(self, first: int = 0, *, spans: bool = False) -> None:
         """Forget the times and states of the run before; no frame may be in flight.
 
         Args:
             first: number of the first frame to come.
+            spans: whether the record is to say when each frame began.
         """
         ...
 
@@ -133,6 +134,7 @@ class LaneThread:
         self._crashed = crashed
         self._gauge = gauge or Gauge(array("d", [0.0] * GAUGE_DOUBLES))
         self._times_s = array("d")
+        self._spans: tuple[array[int], array[float]] | None = None  # frames, when they began
         self._confirmed: tuple[int, ...] = ()
         self._models: SimpleQueue[bytes | None] = SimpleQueue()
         self._opened: SimpleQueue[Sequence[Session] | Exception] = SimpleQueue()
@@ -170,9 +172,10 @@ class LaneThread:
             source = self._inlet = OrderedInlet(source)
         self._work.put(lambda: self._run_frames(circuit, source, to))
 
-    def begin(self, first: int = 0) -> None:
-        """Forget the times and states of the run before; no frame may be in flight."""
+    def begin(self, first: int = 0, *, spans: bool = False) -> None:
+        """Forget the times and states of the run before; see `Worker.begin`."""
         self._times_s = array("d")
+        self._spans = (array("q"), array("d")) if spans else None
         self._gauge.reset()
         if self._circuit is not None:
             self._circuit.reset()
@@ -187,6 +190,8 @@ class LaneThread:
             cores=self._confirmed,
             times_s=self._times_s,
             planned_s=self.lane.time_s,
+            frames=() if self._spans is None else self._spans[0],
+            begun_s=() if self._spans is None else self._spans[1],
         )
 
     def progress(self) -> LaneProgress:
@@ -230,6 +235,7 @@ class LaneThread:
                         precision=part.precision,
                         optimisation=optimisation,
                         execution=part.execution,
+                        processor=self.lane.processor,
                     )
                     sessions.append(session)
                     del model
@@ -279,6 +285,9 @@ class LaneThread:
             took_s = self._clock() - begun_s
             self._gauge.end(took_s)  # what the caller's `emit` takes is no work of this lane
             self._times_s.append(took_s)
+            if self._spans is not None:
+                self._spans[0].append(frame_id)
+                self._spans[1].append(begun_s)
             to.put(frame_id, target)
         source.free(slot)
 

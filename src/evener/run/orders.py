@@ -70,9 +70,11 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         first: number of the first frame to come.
+        spans: whether to report when each frame began.
     """
 
     first: int
+    spans: bool = False
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -80,6 +80,7 @@ class Pipeline:
         self._running = Lock()
         self._entry = Entry(self.credits)
         self._sink: Sink | None = None
+        self._record = Record(clock)
         self._joints = Joints()
         self._stateful = False
         self._outputs: tuple[Tensor, ...] = ()
@@ -96,6 +97,11 @@ class Pipeline:
     def outputs(self) -> tuple[Tensor, ...]:
         """What an answer holds, once the pipeline is open."""
         return self._outputs
+
+    @property
+    def record(self) -> Record:
+        """The times of the run in progress, or of the last one."""
+        return self._record
 
     @property
     def in_flight(self) -> Mapping[int, Frame]:
@@ -175,6 +181,7 @@ class Pipeline:
         first: int = 0,
         policy: Policy = "block",
         failed: Failed | None = None,
+        spans: bool = False,
     ) -> Trace:
         """Answer frames, in order, until there are none left.
 
@@ -199,6 +206,7 @@ class Pipeline:
             failed: called instead of `emit`, in its turn, with the number of a frame that a stage
                 failed at and what it raised; the run then goes on with the next. None ends the
                 run there.
+            spans: whether to note when each lane ran each frame; see `record.timeline_of`.
 
         Raises:
             InputError: no frame at all, an array of a wrong shape or type, or a run in progress.
@@ -211,7 +219,7 @@ class Pipeline:
         if not self._running.acquire(blocking=False):
             raise InputError("this pipeline runs already; wait for its end or open another")
         try:
-            return self._run(self._checked(frames, first), emit, first, policy, failed)
+            return self._run(self._checked(frames, first), emit, first, policy, failed, spans=spans)
         finally:
             self._running.release()
 
@@ -222,8 +230,10 @@ class Pipeline:
         first: int,
         policy: Policy,
         failed: Failed | None,
+        *,
+        spans: bool,
     ) -> Trace:
-        record = Record(self._clock)
+        record = self._record = Record(self._clock)
         lanes = [lane for stage in self._lanes for lane in stage]
         if self._sink is None:
             raise InputError("this pipeline is not open; use it as a context manager")
@@ -238,7 +248,7 @@ class Pipeline:
         try:
             self._entry.check_open()
             for lane in lanes:
-                lane.begin(first)
+                lane.begin(first, spans=spans)
             self._entry.begin(frames if live is None else iter(live), record, first=first)
             self._entry.wait()
         except ChannelClosedError as closed:
@@ -257,7 +267,8 @@ class Pipeline:
             raise failure
         if not record.emitted:
             raise InputError("there is no frame to run; give at least one")
-        return trace_of(record, [lane.record() for lane in lanes], credits=self.credits)
+        record.lanes = [lane.record() for lane in lanes]
+        return trace_of(record, record.lanes, credits=self.credits)
 
     def _live(self, frames: Iterator[Frame], first: int, policy: Policy, sink: Sink) -> LiveSource:
         waiting = Waiting(policy, room=self.credits)

@@ -95,9 +95,9 @@ class LaneProcess:
         start = orders.Start(wiring=wiring, source=source.layout, to=to.layout)
         self._launched().ask(start, orders.Done, [*source.handles, *to.handles])
 
-    def begin(self, first: int = 0) -> None:
+    def begin(self, first: int = 0, *, spans: bool = False) -> None:
         """Forget the run before; see `evener.run.lane.Worker.begin`."""
-        self._launched().ask(orders.Begin(first=first), orders.Done)
+        self._launched().ask(orders.Begin(first=first, spans=spans), orders.Done)
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""

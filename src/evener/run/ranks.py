@@ -222,9 +222,9 @@ class LaneRank:
         start = orders.Start(wiring=wiring, source=ends[0], to=ends[1])
         self._launched().ask(start, orders.Done)
 
-    def begin(self, first: int = 0) -> None:
+    def begin(self, first: int = 0, *, spans: bool = False) -> None:
         """Forget the run before; see `evener.run.lane.Worker.begin`."""
-        self._launched().ask(orders.Begin(first=first), orders.Done)
+        self._launched().ask(orders.Begin(first=first, spans=spans), orders.Done)
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from evener.artifacts.plan import Lane
+from evener.artifacts.timeline import LaneSpans, Timeline
 from evener.artifacts.trace import StageTrace, Switch, Trace, streaming_rate_hz
 
 RECENT: Final = 128  # times that a lane's progress shows
@@ -28,6 +29,8 @@ class Record:
         self.waited = array("d")
         self.emitted = array("d")
         self.dropped = 0
+        self.lanes: Sequence[LaneRecord] = ()
+        """What each lane did, once the run is over."""
 
 
 class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +66,8 @@ class LaneRecord(msgspec.Struct, frozen=True, kw_only=True):
         cores: where the kernel kept its threads.
         times_s: time of each frame in its sessions, in seconds.
         planned_s: time per frame that the plan predicted.
+        frames: numbers of the frames, in the order of their times; none unless they were wanted.
+        begun_s: when each entered the sessions, by the pipeline's clock; as for `frames`.
     """
 
     stage: int
@@ -70,6 +75,8 @@ class LaneRecord(msgspec.Struct, frozen=True, kw_only=True):
     cores: tuple[int, ...]
     times_s: Sequence[float]
     planned_s: float
+    frames: Sequence[int] = ()
+    begun_s: Sequence[float] = ()
 
 
 def trace_of(record: Record, lanes: Sequence[LaneRecord], *, credits: int) -> Trace:
@@ -104,6 +111,48 @@ def trace_of(record: Record, lanes: Sequence[LaneRecord], *, credits: int) -> Tr
         latency_p99_s=float(np.percentile(latencies, 99)),
         wait_p50_s=float(np.percentile(record.waited, 50)),
         stages=tuple(_stage_trace(lane, elapsed_s) for lane in lanes),
+    )
+
+
+def timeline_of(record: Record, *, network: str) -> Timeline:
+    """Put together when everything happened in a run whose lanes noted it.
+
+    Args:
+        record: what was noted, the run being over.
+        network: name of the network.
+
+    Example:
+        >>> record = Record(clock=lambda: 0.0)
+        >>> record.granted.append(5.0)
+        >>> record.emitted.append(7.5)
+        >>> lane = LaneRecord(stage=0, processor="cpu0", cores=(0,), times_s=[2.0], planned_s=2.0,
+        ...                   frames=[0], begun_s=[5.25])
+        >>> record.lanes = [lane]
+        >>> timeline_of(record, network="tiny").lanes[0].ended_s
+        [2.25]
+    """
+    lanes = record.lanes
+    start_s = record.granted[0]
+    first = min(lane.stage for lane in lanes)
+    return Timeline(
+        network=network,
+        lanes=tuple(
+            LaneSpans(
+                stage=lane.stage,
+                processor=lane.processor,
+                cores=lane.cores,
+                frames=list(lane.frames),
+                begun_s=[begun_s - start_s for begun_s in lane.begun_s],
+                ended_s=[
+                    begun_s + took_s - start_s
+                    for begun_s, took_s in zip(lane.begun_s, lane.times_s, strict=True)
+                ],
+            )
+            for lane in lanes
+        ),
+        frames=sorted(frame for lane in lanes if lane.stage == first for frame in lane.frames),
+        granted_s=[granted_s - start_s for granted_s in record.granted],
+        emitted_s=[emitted_s - start_s for emitted_s in record.emitted],
     )
 
 

@@ -93,6 +93,7 @@ class SupervisedPipeline:
         self._lock = threading.Lock()  # for what follows; never held while anything is opened
         self._running: Running | None = None
         self._run: _Run | None = None
+        self._record = Record(clock)
         self._outputs: tuple[Tensor, ...] | None = None
         self._closed = False
 
@@ -110,6 +111,11 @@ class SupervisedPipeline:
     def credits(self) -> int:
         """Most frames in flight under the plan that runs now."""
         return self.plan.credits if self._running is None else self._running.pipeline.credits
+
+    @property
+    def record(self) -> Record:
+        """The times of the run in progress, or of the last one, whatever plans it took."""
+        return self._record
 
     def progress(self) -> tuple[LaneProgress, ...]:
         """Return what each lane of the plan that runs now does; none between two plans."""
@@ -160,7 +166,7 @@ class SupervisedPipeline:
         try:
             if isinstance(frames, list | tuple):
                 self._present().pipeline.check(frames)
-            record = Record(self._clock)
+            record = self._record = Record(self._clock)
             run = _Run(buffer=ReplayBuffer(iter(frames), emit, record), record=record)
             self._plans.begin()
             with self._watched(run):

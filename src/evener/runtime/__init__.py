@@ -1,20 +1,28 @@
 """Run one network on one processor: what `profile` times here is what `run` runs.
 
-`session.py` holds the two protocols, `pinning.py` the cores, and each other module one runtime.
-A runtime's package is imported when it is asked for.
+`session.py` holds the protocols, `pinning.py` the cores, `devices.py` what is no core, and each
+other module one runtime or what runtimes share. A runtime's package is imported when it is asked
+for; other packages bring further ones (`plugins.py`).
 """
 
+import logging
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Final
 
 from evener.errors import InputError, MissingExtraError
-from evener.runtime.session import Optimisation, Runtime
+from evener.runtime.devices import Named, merge
+from evener.runtime.plugins import Plugins, load_plugins
+from evener.runtime.session import DeviceRuntime, Optimisation, Runtime
 
 # From its import on, ONNX Runtime keeps an id of the machine and events to send to its maker in the
 # user's cache, unless told not to. Whoever wants that sets this to 0.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 def _onnxruntime() -> Runtime:
@@ -29,9 +37,39 @@ def _openvino() -> Runtime:
     return OpenVino()
 
 
-_KNOWN: Final[dict[str, Callable[[], Runtime]]] = {
-    "onnxruntime": _onnxruntime,
-    "openvino": _openvino,
+def _ncnn() -> Runtime:
+    from evener.runtime.ncnn import Ncnn
+
+    return Ncnn()
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A runtime of Evener's own.
+
+    Attributes:
+        make: makes it.
+        packages: what has to be installed.
+        by_hand: how to install what its extra cannot bring.
+        converts: whether it takes seconds to turn each segment into a form of its own.
+    """
+
+    make: Callable[[], Runtime]
+    packages: tuple[str, ...]
+    by_hand: str = ""
+    converts: bool = False
+
+    @property
+    def lacks(self) -> str:
+        """The first package that is not installed, or ""."""
+        return next((name for name in self.packages if find_spec(name) is None), "")
+
+
+_KNOWN: Final[dict[str, _Known]] = {
+    "onnxruntime": _Known(_onnxruntime, ("onnxruntime",)),
+    "openvino": _Known(_openvino, ("openvino",)),
+    # pnnx declares torch, which the program that it brings does not need.
+    "ncnn": _Known(_ncnn, ("ncnn", "pnnx"), by_hand="pip install --no-deps pnnx", converts=True),
 }
 
 
@@ -59,17 +97,66 @@ def installed() -> dict[str, Runtime]:
         >>> next(iter(installed()))
         'onnxruntime'
     """
-    return {name: make() for name, make in _KNOWN.items() if find_spec(name) is not None}
+    found = {name: known.make() for name, known in _KNOWN.items() if not known.lacks}
+    return found | dict(_plugins().runtimes)
+
+
+def missing() -> dict[str, str]:
+    """Return why a runtime cannot be used, or not on a device, and what to do, by its name."""
+    found = {name: str(_refusal(name)) for name, known in _KNOWN.items() if known.lacks}
+    if "onnxruntime" not in found:
+        from evener.runtime import cuda
+
+        why = cuda.missing()
+        found |= {"onnxruntime": why} if why else {}
+    return found | dict(_plugins().faults)
+
+
+@cache
+def devices() -> tuple[Named, ...]:
+    """Return the devices of this machine that some installed runtime sees, software ones too."""
+    return merge(
+        {
+            name: runtime.devices()
+            for name, runtime in installed().items()
+            if isinstance(runtime, DeviceRuntime)
+        }
+    )
+
+
+def sees(runtime: str, processor: str) -> bool:
+    """Whether a runtime sees the device of that name."""
+    return any(one.name == processor and runtime in one.numbers for one in devices())
+
+
+def device_number(runtime: str, processor: str) -> int:
+    """Return the place of a device in a runtime's own list, for whoever implements `open`.
+
+    Args:
+        runtime: name of the runtime.
+        processor: name of the device, such as "gpu0".
+
+    Raises:
+        InputError: the runtime sees no device of that name.
+    """
+    seen = {one.name: one.numbers[runtime] for one in devices() if runtime in one.numbers}
+    if processor not in seen:
+        raise InputError(
+            f"{runtime} sees no device {processor} on this machine; it sees "
+            f"{', '.join(seen) or 'none'}: see evener processors"
+        )
+    return seen[processor]
 
 
 def usable(names: Sequence[str] | None, optimisation: Optimisation) -> dict[str, Runtime]:
     """Return the runtimes that may be used, by name, the default first.
 
     At the level "extended" a split network answers as the whole does, to the bit; only runtimes
-    that keep this promise are returned unless some are named.
+    that keep this promise are returned unless some are named. Those that convert each segment for
+    seconds would use up the time that a profile has for all others, and have to be named.
 
     Args:
-        names: those to use; None for all that are installed.
+        names: those to use; None for all others that are installed.
         optimisation: graph optimisation level.
 
     Raises:
@@ -82,9 +169,15 @@ def usable(names: Sequence[str] | None, optimisation: Optimisation) -> dict[str,
     """
     if names is None:
         found = installed()
-        return found if optimisation == "all" else {name: found[name] for name in _EXACT}
+        if optimisation == "extended":
+            return {name: found[name] for name in _EXACT}
+        return {
+            name: one
+            for name, one in found.items()
+            if name not in _KNOWN or not _KNOWN[name].converts
+        }
     if not names:
-        raise InputError(f"no runtime is named; known ones: {', '.join(_KNOWN)}")
+        raise InputError(f"no runtime is named; known ones: {_names()}")
     return {name: get_runtime(name) for name in names}
 
 
@@ -92,15 +185,42 @@ def get_runtime(name: str) -> Runtime:
     """Return one runtime.
 
     Raises:
-        InputError: no runtime has this name.
+        InputError: no runtime has this name, or the package that brings it is broken.
         MissingExtraError: its package is not installed.
 
     Example:
         >>> get_runtime("onnxruntime").name
         'onnxruntime'
     """
-    if name not in _KNOWN:
-        raise InputError(f"no runtime is called '{name}'; known ones: {', '.join(_KNOWN)}")
-    if find_spec(name) is None:
-        raise MissingExtraError(f"the runtime '{name}'", extra=name)
-    return _KNOWN[name]()
+    if name in _KNOWN:
+        if _KNOWN[name].lacks:
+            raise _refusal(name)
+        return _KNOWN[name].make()
+    plugins = _plugins()
+    if name in plugins.faults:
+        raise InputError(f"the runtime '{name}': {plugins.faults[name]}")
+    if name not in plugins.runtimes:
+        raise InputError(f"no runtime is called '{name}'; known ones: {_names()}")
+    return plugins.runtimes[name]
+
+
+def forget() -> None:
+    """Look for devices and other packages' runtimes again, when next asked."""
+    devices.cache_clear()
+    _plugins.cache_clear()
+
+
+def _refusal(name: str) -> MissingExtraError:
+    return MissingExtraError(f"the runtime '{name}'", extra=name, then=_KNOWN[name].by_hand)
+
+
+def _names() -> str:
+    return ", ".join([*_KNOWN, *_plugins().runtimes])
+
+
+@cache
+def _plugins() -> Plugins:
+    plugins = load_plugins(_KNOWN)
+    for name, fault in plugins.faults.items():
+        _LOG.warning("the runtime '%s' is left out: %s", name, fault)
+    return plugins

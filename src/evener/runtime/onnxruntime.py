@@ -1,4 +1,4 @@
-"""Run networks with ONNX Runtime on chosen CPU cores, one pinned thread a core.
+"""Run networks with ONNX Runtime on chosen CPU cores, one pinned thread a core, or on a GPU.
 
 The first thread of a session is its caller's; the pool's others are pinned by
 `session.intra_op_thread_affinities`, and the kernel is asked whether they are. A failing affinity
@@ -18,8 +18,9 @@ from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
-from evener.runtime import pinning, refusal
+from evener.runtime import cuda, device_number, opening, refusal, sees
 from evener.runtime.binding import Bindings, Signature
+from evener.runtime.devices import Device
 from evener.runtime.session import Array, Optimisation, Session
 
 NAME: Final = "onnxruntime"
@@ -48,7 +49,7 @@ _DTYPES: Final = {
 
 
 class OnnxRuntime:
-    """ONNX Runtime's CPU execution provider."""
+    """ONNX Runtime: its CPU execution provider, and its CUDA provider where that is."""
 
     @property
     def name(self) -> str:
@@ -61,8 +62,12 @@ class OnnxRuntime:
         return str(onnxruntime.__version__)
 
     def supports(self, processor: Processor) -> bool:
-        """Whether the processor is a CPU."""
-        return processor.kind == "cpu"
+        """Whether the processor is a CPU or an NVIDIA GPU that it sees."""
+        return processor.kind == "cpu" or sees(NAME, processor.name)
+
+    def devices(self) -> tuple[Device, ...]:
+        """Return the NVIDIA GPUs it sees; see `evener.runtime.cuda.gpus`."""
+        return cuda.gpus()
 
     def open(
         self,
@@ -72,6 +77,7 @@ class OnnxRuntime:
         precision: str = "f32",
         optimisation: Optimisation = "all",
         execution: Execution = "sequential",
+        processor: str = "",
     ) -> Session:
         """Open a network on some cores; see `evener.runtime.session.Runtime.open`.
 
@@ -85,7 +91,15 @@ class OnnxRuntime:
                 be.
         """
         refusal.check_precision(NAME, precision, PRECISIONS)
-        _check_caller(cores)
+        if not cores and processor:
+            if execution != "sequential":
+                raise RuntimeFailedError(
+                    f"{NAME} computes branches at once on cores only; plan {processor} with "
+                    "sequential execution",
+                    runtime=NAME,
+                )
+            return _on_gpu(model, device_number(NAME, processor), optimisation)
+        opening.check_caller(NAME, cores)
         if execution == "parallel" and len(cores) < 2:
             raise RuntimeFailedError(
                 f"{NAME} computes branches at once on the cores behind the first one, and has only "
@@ -95,27 +109,17 @@ class OnnxRuntime:
         options = _options(cores, optimisation, execution)
         # Threads for branches have no affinity of their own: they run where their maker may.
         makers = cores[1:] if execution == "parallel" else cores[:1]
-        with pinning.MAKING:
-            before = pinning.threads()
+        with opening.confirmed_threads(NAME, cores) as if_misplaced:
             with _allowed(makers):
-                native = refusal.translated(
-                    NAME,
-                    "cannot open the network",
-                    lambda: onnxruntime.InferenceSession(
-                        model, options, providers=[_PROVIDER], enable_fallback=0
-                    ),
-                )
-            # It would keep the model's bytes to fall back to another provider, which it may not.
-            native._model_bytes = None  # noqa: SLF001 - no public way lets go of them
-            confirmed = pinning.await_confirmed(frozenset(cores), before)
-        if confirmed != set(cores):
-            del native
-            raise refusal.misplaced(NAME, cores, confirmed)
-        return OnnxSession(native)
+                session = OnnxSession(_native(model, options, _PROVIDER))
+            if_misplaced.callback(session.close)
+        return session
 
 
 class OnnxSession:
     """A network in ONNX Runtime, bound to the arrays of its caller without copies.
+
+    Where it computes on a GPU, inputs and outputs are moved there and back within `run`.
 
     Made by `OnnxRuntime.open`; belongs to the thread that opened it.
     """
@@ -147,8 +151,7 @@ class OnnxSession:
         Raises:
             RuntimeFailedError: wrong arrays or thread, a closed session, or a failing operator.
         """
-        if self._native is None or threading.get_ident() != self._thread:
-            raise refusal.unusable(NAME, closed=self._native is None)
+        refusal.check_usable(NAME, self._native, self._thread)
         pointers = self._signature.pointers(inputs, outputs)
         if self._bindable:
             bound = self._bindings.get(pointers, inputs, outputs)
@@ -193,18 +196,28 @@ class OnnxSession:
             np.copyto(output, result)
 
 
-def _check_caller(cores: tuple[int, ...]) -> None:
-    if not cores:
-        raise RuntimeFailedError(f"{NAME} needs at least one core to run on", runtime=NAME)
-    pinning.check_cores(cores)
-    allowed = os.sched_getaffinity(0)
-    if allowed != {cores[0]}:
-        raise RuntimeFailedError(
-            f"{NAME} is to run on cores {pinning.show_cores(cores)}, but its first thread, the "
-            f"caller's, may run on {pinning.show_cores(allowed)}; open the network inside "
-            "evener.runtime.pinning.pinned(cores)",
-            runtime=NAME,
-        )
+def _on_gpu(model: bytes, number: int, optimisation: Optimisation) -> OnnxSession:
+    options = cuda.options(onnxruntime.SessionOptions())
+    options.log_severity_level = _SILENT
+    options.graph_optimization_level = _LEVELS[optimisation]
+    native = _native(model, options, cuda.provider(number))
+    cuda.check_used(native, runtime=NAME)
+    return OnnxSession(native)
+
+
+def _native(
+    model: bytes, options: onnxruntime.SessionOptions, provider: str | tuple[str, dict[str, str]]
+) -> onnxruntime.InferenceSession:
+    native = refusal.translated(
+        NAME,
+        "cannot open the network",
+        lambda: onnxruntime.InferenceSession(
+            model, options, providers=[provider], enable_fallback=0
+        ),
+    )
+    # It would keep the model's bytes to fall back to another provider, which it may not.
+    native._model_bytes = None  # noqa: SLF001 - no public way lets go of them
+    return native
 
 
 @contextmanager
@@ -252,10 +265,5 @@ def _tensor(value: onnxruntime.NodeArg) -> Tensor:
             f"the network with plain tensors ({', '.join(sorted(set(_DTYPES.values())))})",
             runtime=NAME,
         )
-    if not all(isinstance(size, int) and size > 0 for size in value.shape):
-        raise RuntimeFailedError(
-            f"'{value.name}' has the shape {value.shape}, which is not fixed; give the network "
-            "static shapes before it is opened",
-            runtime=NAME,
-        )
+    refusal.check_fixed(NAME, value.name, value.shape)
     return Tensor(name=value.name, shape=tuple(value.shape), dtype=dtype)

@@ -1,4 +1,4 @@
-"""Run networks with OpenVINO's CPU plugin, on one chosen core or on all of the process's.
+"""Run networks with OpenVINO, on one chosen core, on all of the process's, or on an Intel GPU.
 
 OpenVINO cannot be told which cores to use. With one thread it computes in the thread that calls
 it, which is pinned, so that one core can be chosen. With several it takes helpers from one pool of
@@ -9,7 +9,8 @@ smaller set. So a session runs on one core, or on every core the process has.
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -19,16 +20,33 @@ from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
-from evener.runtime import pinning, refusal
+from evener.runtime import device_number, opening, pinning, refusal, sees
 from evener.runtime.binding import Bindings, Signature
+from evener.runtime.devices import Device
 from evener.runtime.session import Array, Optimisation, Session
 
 NAME: Final = "openvino"
 PRECISIONS: Final = ("f32", "int8")  # int8 where the model is quantised
+_EXACT: Final[dict[str, object]] = {"INFERENCE_PRECISION_HINT": "f32"}  # a GPU would take f16
+
+
+@cache
+def shared_core() -> openvino.Core:
+    """Return the one Core of this process.
+
+    A Core gives the thread that makes it a stack for signal handlers, and at its end takes that
+    away and puts back the one before, unless another Core came meanwhile. So of two that end in the
+    order in which they came, the second puts back a stack that is gone, and the next signal, such
+    as Ctrl-C, kills the process (seen with OpenVINO 2026.4 and faulthandler's stack before).
+    """
+    return openvino.Core()
 
 
 class OpenVino:
-    """OpenVINO's CPU plugin."""
+    """OpenVINO's CPU and GPU plugins.
+
+    Its NPU plugin computes in half precision whatever it is told, and so is not offered for f32.
+    """
 
     @property
     def name(self) -> str:
@@ -41,8 +59,18 @@ class OpenVino:
         return str(openvino.__version__)
 
     def supports(self, processor: Processor) -> bool:
-        """Whether the processor is a CPU; on it, `open` takes one core or all of the process's."""
-        return processor.kind == "cpu"
+        """Whether the processor is a CPU or a GPU that it sees.
+
+        On a CPU, `open` takes one core or all of the process's.
+        """
+        return processor.kind == "cpu" or sees(NAME, processor.name)
+
+    def devices(self) -> tuple[Device, ...]:
+        """Return the GPUs that OpenVINO's plugin sees."""
+        core = shared_core()
+        return tuple(
+            Device("gpu", str(core.get_property(name, "FULL_DEVICE_NAME"))) for name in _gpus(core)
+        )
 
     def open(
         self,
@@ -52,6 +80,7 @@ class OpenVino:
         precision: str = "f32",
         optimisation: Optimisation = "all",  # noqa: ARG002 - OpenVINO has one level
         execution: Execution = "sequential",
+        processor: str = "",
     ) -> Session:
         """Open a network on some cores; see `evener.runtime.session.Runtime.open`.
 
@@ -66,23 +95,17 @@ class OpenVino:
         """
         refusal.check_sequential(NAME, execution)
         refusal.check_precision(NAME, precision, PRECISIONS)
+        if not cores and processor:
+            device = _gpus(shared_core())[device_number(NAME, processor)]
+            return OpenVinoSession(*_compiled(model, device, _EXACT))
         _check_cores(cores)
         if len(cores) > 1:
             os.sched_setaffinity(0, cores)
-        elif os.sched_getaffinity(0) != set(cores):
-            raise RuntimeFailedError(
-                f"{NAME} is to run on core {cores[0]}, but the calling thread may run on "
-                f"{pinning.show_cores(os.sched_getaffinity(0))}; open the network inside "
-                "evener.runtime.pinning.pinned(cores)",
-                runtime=NAME,
-            )
-        with pinning.MAKING:
-            before = pinning.threads()
-            session = OpenVinoSession(*_compiled(model, threads=len(cores)))
-            confirmed = pinning.confirmed_cores(frozenset(cores), before)
-        if confirmed != set(cores):
-            session.close()
-            raise refusal.misplaced(NAME, cores, confirmed)
+        else:
+            opening.check_caller(NAME, cores)
+        with opening.confirmed_threads(NAME, cores) as if_misplaced:
+            session = OpenVinoSession(*_compiled(model, "CPU", _cpu_settings(len(cores))))
+            if_misplaced.callback(session.close)
         return session
 
 
@@ -120,8 +143,7 @@ class OpenVinoSession:
         Raises:
             RuntimeFailedError: wrong arrays or thread, a closed session, or a failing operator.
         """
-        if self._compiled is None or threading.get_ident() != self._thread:
-            raise refusal.unusable(NAME, closed=self._compiled is None)
+        refusal.check_usable(NAME, self._compiled, self._thread)
         pointers = self._signature.pointers(inputs, outputs)
         request = self._bindings.get(pointers, inputs, outputs)
         refusal.translated(NAME, "failed in the network", request.infer)
@@ -154,26 +176,33 @@ def _check_cores(cores: tuple[int, ...]) -> None:
         )
 
 
-def _compiled(
-    model: bytes, *, threads: int
-) -> tuple[openvino.CompiledModel, frozenset[str], frozenset[str]]:
-    """Return a compiled network, and the names of what the graph reads and answers."""
-    settings = {
+def _gpus(core: openvino.Core) -> list[str]:
+    """Return its names of GPUs, such as "GPU", or "GPU.0" and "GPU.1" where there are several."""
+    return [name for name in core.available_devices if name.split(".")[0] == "GPU"]
+
+
+def _cpu_settings(threads: int) -> dict[str, object]:
+    return _EXACT | {
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,
         "ENABLE_HYPER_THREADING": False,
         "ENABLE_CPU_PINNING": False,
-        "INFERENCE_PRECISION_HINT": "f32",
     }
 
+
+def _compiled(
+    model: bytes, device: str, settings: Mapping[str, object]
+) -> tuple[openvino.CompiledModel, frozenset[str], frozenset[str]]:
+    """Return a compiled network, and the names of what the graph reads and answers."""
+
     def compiled() -> tuple[openvino.CompiledModel, frozenset[str], frozenset[str]]:
-        core = openvino.Core()
+        core = shared_core()
         read = core.read_model(model)
         inputs, outputs = (
             frozenset(name for port in ports for name in port.names)
             for ports in (read.inputs, read.outputs)
         )
-        return core.compile_model(read, "CPU", settings), inputs, outputs
+        return core.compile_model(read, device, dict(settings)), inputs, outputs
 
     return refusal.translated(NAME, "cannot open the network", compiled)
 

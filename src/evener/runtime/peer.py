@@ -108,7 +108,9 @@ class Peer:
 def _queue(model: bytes, device: str, hint: str) -> Any:  # noqa: ANN401 - as above
     import openvino  # noqa: TID251 - one of the modules that run networks with it
 
-    core = openvino.Core()
+    from evener.runtime.openvino import shared_core
+
+    core = shared_core()
     settings = {"PERFORMANCE_HINT": hint, "INFERENCE_PRECISION_HINT": "f32"}
     compiled = core.compile_model(core.read_model(model), device, settings)
     return openvino.AsyncInferQueue(compiled)

@@ -1,5 +1,6 @@
 """What the runtimes refuse alike, in the same words."""
 
+import threading
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
@@ -49,12 +50,41 @@ def misplaced(
     )
 
 
+def check_usable(runtime: str, native: object, thread: int) -> None:
+    """Check that a session is open and is run by the thread that it belongs to.
+
+    Args:
+        runtime: its name.
+        native: what the session runs; None once it is closed.
+        thread: identifier of the thread that opened it.
+
+    Raises:
+        RuntimeFailedError: it is closed, or another thread runs it.
+    """
+    if native is None or threading.get_ident() != thread:
+        raise unusable(runtime, closed=native is None)
+
+
 def unusable(runtime: str, *, closed: bool) -> RuntimeFailedError:
     """Make the error for a session that is closed, or is run in a thread that did not open it."""
     state = "is closed" if closed else "was opened in another thread"
     return RuntimeFailedError(
         f"this {runtime} session {state}; open one and run it in one thread", runtime=runtime
     )
+
+
+def check_fixed(runtime: str, name: str, shape: Sequence[object]) -> None:
+    """Check that every size of a tensor is a positive number.
+
+    Raises:
+        RuntimeFailedError: one is not.
+    """
+    if not all(isinstance(size, int) and size > 0 for size in shape):
+        raise RuntimeFailedError(
+            f"'{name}' has the shape {list(shape)}, which is not fixed; give the network static "
+            "shapes before it is opened",
+            runtime=runtime,
+        )
 
 
 def translated(runtime: str, what: str, act: Callable[[], ResultT]) -> ResultT:

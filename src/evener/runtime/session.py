@@ -4,7 +4,7 @@ Whoever adds a runtime implements both and proves it with `evener.testing.sessio
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
+from evener.runtime.devices import Device
 
 Array = NDArray[Any]
 Optimisation = Literal["extended", "all"]
@@ -51,6 +52,7 @@ class Session(Protocol):
         ...
 
 
+@runtime_checkable
 class Runtime(Protocol):
     """A way to execute ONNX networks."""
 
@@ -76,23 +78,38 @@ class Runtime(Protocol):
         precision: str = "f32",
         optimisation: Optimisation = "all",
         execution: Execution = "sequential",
+        processor: str = "",
     ) -> Session:
-        """Open a network on some cores, one thread a core, every thread pinned.
+        """Open a network on some cores, one thread a core, every thread pinned; or on a device.
 
         The calling thread is one of them: it must already be pinned to the first core (see
         `evener.runtime.pinning.pinned`), and must be the one that calls `run`.
 
         Args:
             model: a serialised ONNX model with static shapes.
-            cores: logical CPUs.
+            cores: logical CPUs; none for a device.
             precision: element type to compute in.
             optimisation: "extended" computes every segment as it computes the whole, to the bit;
                 "all" may be faster and rounds differently.
             execution: "parallel" computes branches at once, each on one core; "sequential" one
                 node after the other, each on all cores.
+            processor: name of the processor, which tells devices apart (see
+                `evener.runtime.device_number`); cores need none.
 
         Raises:
             RuntimeFailedError: the runtime refuses the model, or cannot execute it so.
+        """
+        ...
+
+
+@runtime_checkable
+class DeviceRuntime(Runtime, Protocol):
+    """A runtime that can also use devices: GPUs or NPUs."""
+
+    def devices(self) -> Sequence[Device]:
+        """Return the devices it sees, in an order that stays while the process lives.
+
+        Sees none where a driver is missing; raises nothing for that.
         """
         ...
 

@@ -109,6 +109,7 @@ class SimulatedRuntime:
         precision: str = "f32",
         optimisation: Optimisation = "all",
         execution: Execution = "sequential",  # noqa: ARG002 - it takes its time, however computed
+        processor: str = "",  # noqa: ARG002 - it stands in for any
     ) -> Session:
         """Open a network; see `evener.runtime.session.Runtime.open`.
 

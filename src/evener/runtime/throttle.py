@@ -130,6 +130,7 @@ class ThrottledRuntime:
         precision: str = "f32",
         optimisation: Optimisation = "all",
         execution: Execution = "sequential",
+        processor: str = "",
     ) -> Session:
         """Open a network; see `evener.runtime.session.Runtime.open`."""
         session = self.inner.open(
@@ -138,6 +139,7 @@ class ThrottledRuntime:
             precision=precision,
             optimisation=optimisation,
             execution=execution,
+            processor=processor,
         )
         self.throttle.settle()
         return ThrottledSession(session, self.throttle)

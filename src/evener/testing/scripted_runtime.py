@@ -94,6 +94,7 @@ class ScriptedRuntime:
         precision: str = "f32",  # noqa: ARG002 - sums of small integers are exact
         optimisation: Optimisation = "all",  # noqa: ARG002 - nothing to optimise
         execution: Execution = "sequential",  # noqa: ARG002 - it has no branches
+        processor: str = "",  # noqa: ARG002 - it needs none
     ) -> Session:
         """Open a text such as `b"x>y"`; `b"refuse"` is refused."""
         if model == b"refuse":

@@ -66,21 +66,24 @@ def forked(*, branches: int = 3, width: int = WIDTH) -> bytes:
     )
 
 
-def branching() -> bytes:
+def branching(*, compare: bool = True) -> bytes:
     """Make a network of two inputs and three outputs of different shapes and types.
 
     `a` and `b` [2, 3] give `sum` [2, 3], `larger` [2, 3] (bool) and `total` [2].
+
+    Args:
+        compare: whether there is `larger`.
     """
     return network(
         [
             helper.make_node("Add", ["a", "b"], ["sum"]),
-            helper.make_node("Greater", ["a", "b"], ["larger"]),
+            *([helper.make_node("Greater", ["a", "b"], ["larger"])] * compare),
             helper.make_node("ReduceMax", ["sum"], ["total"], axes=[1], keepdims=0),
         ],
         inputs=[floats("a", 2, 3), floats("b", 2, 3)],
         outputs=[
             floats("sum", 2, 3),
-            helper.make_tensor_value_info("larger", TensorProto.BOOL, [2, 3]),
+            *([helper.make_tensor_value_info("larger", TensorProto.BOOL, [2, 3])] * compare),
             floats("total", 2),
         ],
     )

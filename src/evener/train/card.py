@@ -40,4 +40,5 @@ def make_card(
         test=trained.test,
         export_error=export_error,
         baselines=tuple(baselines),
+        feature_names=dataset.feature_names,
     )

@@ -13,6 +13,7 @@ from evener.workflow.by_hand import plan_by_hand as plan_by_hand
 from evener.workflow.dominant import find_dominant as find_dominant
 from evener.workflow.explain import explain_network as explain_network
 from evener.workflow.opened import Opened as Opened
+from evener.workflow.opened import find_absent as find_absent
 from evener.workflow.opened import find_processors as find_processors
 from evener.workflow.opened import open_network as open_network
 from evener.workflow.pareto import plan_front as plan_front
@@ -22,4 +23,6 @@ from evener.workflow.precision import PrecisionWish as PrecisionWish
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
+from evener.workflow.serve import Serving as Serving
+from evener.workflow.serve import serve_network as serve_network
 from evener.workflow.split import split_network as split_network

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from math import exp, log
-from statistics import mean
+from statistics import mean, median
 from typing import Final
 
 import msgspec
@@ -16,7 +16,9 @@ from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
 from evener.network.frames import random_frames
 from evener.plan.baselines import BASELINES
+from evener.plan.contended import contended
 from evener.plan.decide import make_baseline
+from evener.profile.energy import find_meter
 from evener.run.compare import paired_ratio
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.little import Little, little_cores
@@ -185,7 +187,7 @@ def compare_opened(
         InfeasibleError: the plan does not fit in memory.
     """
     plans: dict[str, Plan] = {"plan": msgspec.structs.replace(plan, what="plan")}
-    plans |= {what: make_baseline(profile, what) for what in BASELINES}
+    plans |= {what: contended(make_baseline(profile, what), profile) for what in BASELINES}
     reasons: dict[str, str] = {}
     if throttled is not None and SPREADS in opened.runtimes:
         plans["all_cores"] = over_all_cores(opened.machine, plans["copies"])
@@ -202,7 +204,8 @@ def compare_opened(
         opened, frames, throttle=None if throttled is None else throttled.throttle
     )
     beside = {} if lower is None else lower.entrants
-    measured = race(able | peers | beside, frames, rounds=rounds)
+    meter = find_meter()
+    measured = race(able | peers | beside, frames, rounds=rounds, meter=meter)
     traces = {kind: measured[first[what]] for kind, what in alike.items() if first[what] in able}
     rows = [_row(opened.network.name, plans[kind], found) for kind, found in traces.items()]
     rows += [_peer_row(opened.network.name, name, measured[name]) for name in peers]
@@ -232,6 +235,7 @@ def compare_opened(
         ratio_means={ratio.over: ratio.median for ratio in ratios},
         left_out=tuple(left_out),
         little=None if throttled is None else throttled.share,
+        energy_meter=None if meter is None else meter.name,
     )
 
 
@@ -275,6 +279,7 @@ def together(comparisons: Sequence[Comparison]) -> Comparison:
         limits=tuple(limit for one in comparisons for limit in one.limits),
         left_out=tuple(one for found in comparisons for one in found.left_out),
         little=comparisons[0].little,
+        energy_meter=comparisons[0].energy_meter,
     )
 
 
@@ -322,6 +327,7 @@ def _lower_row(network: str, plan: Plan, found: Deviation, traces: Sequence[Trac
 
 def _peer_row(network: str, name: str, traces: Sequence[Trace]) -> Row:
     found = summarise(traces, rivals=0)
+    energies_j = [trace.energy_j for trace in traces if trace.energy_j is not None]
     return Row(
         network=network,
         name=name,
@@ -331,6 +337,7 @@ def _peer_row(network: str, name: str, traces: Sequence[Trace]) -> Row:
         rate_high_hz=found.rate_high_hz,
         latency_p50_s=found.latency_p50_s,
         latency_p99_s=found.latency_p99_s,
+        energy_j=median(energies_j) if energies_j else None,
     )
 
 

@@ -9,20 +9,16 @@ import msgspec
 from evener.artifacts.files import load
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
+from evener.data.sources import Reading
 from evener.errors import InfeasibleError, InputError
 from evener.plan.decide import make_baseline
 from evener.plan.foresee import with_simulated
 from evener.runtime.session import Optimisation
 from evener.workflow.board import open_on_board
+from evener.workflow.frames import Writing, answers_for, find_card, take_frames, with_card
 from evener.workflow.near_enough import reference_runtime
 from evener.workflow.opened import Fixed, Progress, Shapes, States, open_blocks
-from evener.workflow.run import (
-    RunResult,
-    answers_for,
-    check_writable,
-    run_opened,
-    take_frames,
-)
+from evener.workflow.run import RunResult, Watch, run_opened
 from evener.workflow.stand_in import slowed, stand_in
 from evener.workflow.wish import Wish, decide
 
@@ -37,7 +33,11 @@ def run_on_board(
     transfers: bool = False,
     compute: bool = True,
     slowdown: float = 1.0,
+    reading: Reading | None = None,
     out: Path | None = None,
+    labels: Path | None = None,
+    annotate: Path | None = None,
+    timeline: Path | None = None,
     optimisation: Optimisation = "all",
     credits: int | None = None,
     shapes: Shapes | None = None,
@@ -45,6 +45,7 @@ def run_on_board(
     states: States | None = None,
     processors: Sequence[str] | None = None,
     runtimes: Sequence[str] | None = None,
+    watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run a network over frames, each stage as long as it would take on the board.
@@ -56,14 +57,18 @@ def run_on_board(
     Args:
         net: path of an ONNX file, or name of a built-in network.
         board: name of a known board, or path of a board's file.
-        frames: how many random frames, or an NPZ file; see `run_network`.
+        frames: how many random frames, or what to read them from; see `run_network`.
         plan: a plan file for the board; None plans first.
         stages: how many stages the plan must have; None for the best.
         transfers: whether moving a frame between the board's processors costs the stage that sends.
         compute: whether answers are computed; if not, they are zeros and nothing is compared.
         slowdown: how many times as long the board's processors take, so that this machine can
             keep up; what is planned and measured is slower by as much.
-        out: an NPZ file for the outputs.
+        reading: how what is there becomes frames.
+        out: a file for the answers; see `run_network`.
+        labels: a text file with the name of a class a line.
+        annotate: a new folder for the pictures, each with what was predicted on it.
+        timeline: a file that says when each stage ran each frame.
         optimisation: graph optimisation level of what computes here.
         credits: frames in flight at once; None for the plan's own.
         shapes: static shapes of the inputs that leave some size open, by input name.
@@ -71,6 +76,7 @@ def run_on_board(
         states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the board's processors to use; None for all.
         runtimes: which runtimes may compute here, the first does; None for the default.
+        watch: given the pipeline, a context in which it runs.
         progress: told what is being done.
 
     Raises:
@@ -78,10 +84,12 @@ def run_on_board(
         InfeasibleError: no plan meets the limits, or this machine computes longer than the board.
         StageFailedError: a stage raised.
     """
-    _check_choices(plan, stages, out, slowdown, compute=compute)
+    writing = Writing(out=out, labels=labels, annotate=annotate, timeline=timeline)
+    _check_choices(plan, stages, writing, slowdown, compute=compute)
+    card = find_card(net)
     given = load(plan, Plan).value if plan is not None else None
     found = open_on_board(
-        net, board, transfers=transfers, shapes=shapes, fixed=fixed, states=states
+        net, board, transfers=transfers, shapes=with_card(shapes, card), fixed=fixed, states=states
     )
     if found.network is None or found.blocks is None:
         raise InputError(
@@ -90,7 +98,7 @@ def run_on_board(
         )
     profile = found.profile
     opened = open_blocks(found.network, found.blocks, runtimes=runtimes, optimisation=optimisation)
-    pool, count = take_frames(opened, frames)
+    taken = take_frames(opened, frames, reading, card)
     chosen = (
         decide(profile, Wish(stages=stages), processors)
         if given is None
@@ -98,16 +106,17 @@ def run_on_board(
     )
     chosen = with_simulated(slowed(chosen, slowdown) if slowdown != 1 else chosen, profile)
     stand_ins = stand_in(chosen, opened.runtimes[reference_runtime(opened)], compute=compute)
-    with answers_for(opened, frames, out) as keep:
+    with answers_for(opened, taken, writing, card=card) as keep:
         result = run_opened(
             opened,
             chosen,
-            pool,
-            count=count,
+            taken,
             on_answer=keep,
             credits=credits,
             stand_ins=stand_ins,
             compare=compute,
+            timeline=timeline,
+            watch=watch,
             progress=progress,
         )
         stand_ins.check()
@@ -145,14 +154,15 @@ def check_board_plan(plan: Plan, profile: Profile) -> Plan:
 
 
 def _check_choices(
-    plan: Path | None, stages: int | None, out: Path | None, slowdown: float, *, compute: bool
+    plan: Path | None, stages: int | None, writing: Writing, slowdown: float, *, compute: bool
 ) -> None:
     if not 1 <= slowdown < inf:
         raise InputError(f"a slowdown of {slowdown} is none: give a factor of 1 or more")
-    if out is not None:
-        check_writable(out)
-        if not compute:
-            raise InputError("without computing there are no answers to write: leave --out out")
+    writing.check()
+    if not compute and writing != Writing(timeline=writing.timeline):
+        raise InputError(
+            "without computing there are no answers to write: leave --out out, and --annotate"
+        )
     if plan is not None and stages is not None:
         raise InputError("a plan file already fixes its stages: give --plan or --stages")
 

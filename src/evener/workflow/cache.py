@@ -5,23 +5,17 @@ the next start, and is no reason to lose a measurement now.
 """
 
 import logging
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
 from evener.artifacts.files import Artifact, Kept, digest, in_memory, load, save
+from evener.artifacts.folder import cache_folder as cache_folder
 from evener.errors import InvalidFileError
 
 ArtifactT = TypeVar("ArtifactT", bound=Artifact)
 _LOG: Final = logging.getLogger(__name__)
 _NAME_LENGTH: Final = 40  # of the part of a file's name that is for people
-
-
-def cache_folder() -> Path:
-    """Return `$XDG_CACHE_HOME/evener`; below `~/.cache` where that is not an absolute path."""
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "evener"
 
 
 def recall(of: type[ArtifactT], name: str, inputs: Mapping[str, object]) -> Kept[ArtifactT] | None:

@@ -34,16 +34,26 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     batch: int = 1
     supervise: bool = False
 
-    def check(self, out: Path | None) -> None:
+    def check(self, out: Path | None, timeline: Path | None = None) -> None:
         """Refuse what cannot go together.
 
         Args:
             out: where the answers are to be written, if they are.
+            timeline: where it is to be written when each stage ran each frame, if it is.
 
         Raises:
             InputError: answers would be missing from the file, frames from a batch or from what is
-                run again, or a rank that is lost would end all.
+                run again, a rank that is lost would end all, or no one clock ran.
         """
+        if timeline is not None and (self.supervise or self.transport == "ranks"):
+            other = (
+                "each of --ranks may have another clock"
+                if self.transport == "ranks"
+                else "--supervise may change the plan"
+            )
+            raise InputError(
+                f"--trace draws one plan by one clock, and {other}; leave out one of the two"
+            )
         if self.supervise and self.transport == "ranks":
             raise InputError(
                 "--supervise replaces stages that fail, and MPI ends all ranks with one that does; "
@@ -56,10 +66,10 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
                 f"--supervise answers every frame, and --policy {self.policy} may leave some out; "
                 "leave out one of the two"
             )
-        if out is not None:
+        if out is not None and out.suffix.lower() == ".npz":
             raise InputError(
-                f"--out holds an answer to each frame, and --policy {self.policy} may leave some "
-                "out; leave out one of the two"
+                f"{out} holds an answer to each frame, and --policy {self.policy} may leave some "
+                "out; leave out one of the two, or write a .jsonl or .csv file, which has numbers"
             )
         if self.batch > 1:
             raise InputError(
@@ -76,7 +86,12 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
         return Ranks(plan)
 
     def run(
-        self, pipeline: Pipeline | SupervisedPipeline, frames: Iterable[Frame], emit: Emit
+        self,
+        pipeline: Pipeline | SupervisedPipeline,
+        frames: Iterable[Frame],
+        emit: Emit,
+        *,
+        spans: bool = False,
     ) -> Trace:
         """Let a pipeline answer frames in this manner.
 
@@ -84,14 +99,25 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
             pipeline: an open one of the network, or of the network of batches.
             frames: the frames, one by one.
             emit: called with each answer, one by one.
+            spans: whether to note when each lane ran each frame; not of a supervised pipeline.
         """
         given: Iterator[Frame] = iter(frames)
         if self.source_rate_hz is not None:
             given = paced(given, self.source_rate_hz)
         if self.batch == 1:
-            if isinstance(pipeline, SupervisedPipeline):
-                return pipeline.run(given, emit)
-            return pipeline.run(given, emit, policy=self.policy)
+            return self._run(pipeline, given, emit, spans=spans)
         batches = Batches(given, self.batch)
-        trace = pipeline.run(iter(batches), batches.taken_apart(emit))
+        trace = self._run(pipeline, iter(batches), batches.taken_apart(emit), spans=spans)
         return batches.trace_of(trace, pipeline.credits)
+
+    def _run(
+        self,
+        pipeline: Pipeline | SupervisedPipeline,
+        frames: Iterator[Frame],
+        emit: Emit,
+        *,
+        spans: bool,
+    ) -> Trace:
+        if isinstance(pipeline, SupervisedPipeline):
+            return pipeline.run(frames, emit)
+        return pipeline.run(frames, emit, policy=self.policy, spans=spans)

@@ -1,6 +1,7 @@
 """A network opened on this machine: its blocks, the processors and the runtimes it may use."""
 
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -18,7 +19,7 @@ from evener.network.model import Network, load_network
 from evener.network.split import segment_model
 from evener.network.state import likely_states
 from evener.profile import find
-from evener.runtime import installed, usable
+from evener.runtime import devices, installed, missing, usable
 from evener.runtime.session import Optimisation, Runtime
 from evener.units import show
 from evener.workflow.variants import Variants
@@ -117,7 +118,7 @@ def open_network(
     return Opened(
         network=network,
         blocks=cut_into_blocks(network, granularity, max_live=max_live),
-        machine=restrict(find.find_processors(runtimes=chosen), processors),
+        machine=restrict(_usable_processors(chosen, runtimes, optimisation), processors),
         runtimes=chosen,
         optimisation=optimisation,
         single=single,
@@ -137,7 +138,7 @@ def open_blocks(
     return Opened(
         network=network,
         blocks=blocks,
-        machine=find.find_processors(runtimes=chosen),
+        machine=_usable_processors(chosen, runtimes, optimisation),
         runtimes=chosen,
         optimisation=optimisation,
     )
@@ -174,6 +175,28 @@ def find_processors() -> Machine:
         'cpu0'
     """
     return find.find_processors(runtimes=installed())
+
+
+def _usable_processors(
+    chosen: Mapping[str, Runtime], named: Sequence[str] | None, optimisation: Optimisation
+) -> Machine:
+    """Find the processors; without devices, which round in their own way, for answers to the bit.
+
+    As with runtimes, whoever names what to use takes it as it is.
+    """
+    exact = optimisation == "extended" and named is None
+    return find.find_processors(runtimes=chosen, devices=() if exact else None)
+
+
+def find_absent() -> dict[str, str]:
+    """Say of each runtime or device that is not used why, and what to do about it, by its name."""
+    software = {
+        one.name: f"{one.device.model} is software that computes on the CPU and no further "
+        f"processor; {find.SOFTWARE}=1 counts it all the same"
+        for one in devices()
+        if one.device.software and os.environ.get(find.SOFTWARE) != "1"
+    }
+    return missing() | software
 
 
 def restrict(machine: Machine, processors: Sequence[str] | None) -> Machine:

@@ -14,8 +14,9 @@ from evener.run.sink import Emit
 from evener.runtime.peer import Peer, known_peers
 from evener.runtime.session import Array
 from evener.runtime.throttle import Throttle
+from evener.workflow.memory import session_bytes
 from evener.workflow.opened import Opened
-from evener.workflow.race import Entrant, session_bytes, without_those_too_big
+from evener.workflow.race import Entrant, without_those_too_big
 
 _TRIED: Final = 4  # frames that tell about how quick a peer is
 

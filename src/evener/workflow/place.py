@@ -15,6 +15,7 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.project import PlanSection
 from evener.artifacts.trace import StageTrace, Trace
+from evener.data.frames import Frames
 from evener.errors import InputError
 from evener.plan.baselines import BASELINES
 from evener.plan.decide import make_baseline
@@ -23,6 +24,7 @@ from evener.plan.simulate import simulate
 from evener.run.entry import Frame
 from evener.workflow.bench import compare_opened, describe
 from evener.workflow.board import OnBoard, open_on_board
+from evener.workflow.frames import OnAnswer
 from evener.workflow.near_enough import reference_runtime
 from evener.workflow.opened import (
     Opened,
@@ -34,7 +36,7 @@ from evener.workflow.opened import (
     restrict,
 )
 from evener.workflow.plan import check_energy, plan_live, settle_profile
-from evener.workflow.run import OnAnswer, run_opened
+from evener.workflow.run import run_opened
 from evener.workflow.stand_in import stand_in
 from evener.workflow.steps import code_version
 from evener.workflow.wish import Wish, decide
@@ -145,7 +147,8 @@ class ThisMachine:
     def run(self, plan: Plan, frames: Sequence[Frame], on_answer: OnAnswer) -> Trace:
         """Run the plan, see `Place.run`."""
         count = max(len(frames), LEAST_FRAMES)
-        return run_opened(self._opened, plan, frames, count=count, on_answer=on_answer).trace
+        given = Frames.going_round(frames, count)
+        return run_opened(self._opened, plan, given, on_answer=on_answer).trace
 
     def compare(self, plan: Plan, profile: Profile, frames: Sequence[Frame]) -> Comparison:
         """Run all in turn, see `Place.compare`."""
@@ -199,13 +202,17 @@ class SimulatedBoard:
         answered = run_opened(
             opened,
             plan,
-            frames,
-            count=len(frames),
+            Frames.going_round(frames, len(frames)),
             on_answer=on_answer,
             stand_ins=stand_in(plan, runtime, service=at_once),
         ).trace
         trace = simulated_trace(plan, max(len(frames), LEAST_FRAMES))
-        return msgspec.structs.replace(trace, equal=answered.equal, max_error=answered.max_error)
+        return msgspec.structs.replace(
+            trace,
+            equal=answered.equal,
+            max_error=answered.max_error,
+            checked=answered.checked,
+        )
 
     def compare(self, plan: Plan, profile: Profile, frames: Sequence[Frame]) -> Comparison:  # noqa: ARG002 - no frame is run
         """Simulate all, see `Place.compare`."""

@@ -13,9 +13,11 @@ from evener.errors import InfeasibleError, InputError
 from evener.network.blocks import cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
+from evener.plan.contended import contended
 from evener.plan.count import paper_configurations
 from evener.plan.foresee import with_simulated
 from evener.plan.problem import PAPER_STAGES
+from evener.profile.energy import find_meter
 from evener.workflow.admit import admitted
 from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
@@ -299,8 +301,10 @@ def check_energy(wish: Wish) -> None:
     """Refuse to weigh energy on this machine, before measuring.
 
     Raises:
-        InputError: the wish is about energy, of which times measured here say nothing.
+        InputError: the wish is about energy, and nothing here meters it.
     """
+    if find_meter() is not None:
+        return
     if wish.objective == "energy" or wish.max_energy_j is not None:
         raise InputError(
             "nothing here measures energy: give --board or --profile with energies, or plan for "
@@ -379,7 +383,7 @@ def plan_live(
             f"the best plans of {opened.network.name} mix precisions, and the answers of none are "
             "near enough to those in f32; plan in f32, or allow a greater --max-error"
         )
-    chosen, *rivals = near
+    chosen, *rivals = (contended(plan, profile.value) for plan in near)
     if rivals:
         if progress is not None:
             progress(f"trying the best {len(rivals) + 1} plans", 0, len(rivals) + 1)

@@ -1,22 +1,29 @@
 """Profile a network on this machine, and keep the profile for the next time."""
 
+import logging
 import time
 from collections.abc import Container, Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from evener.artifacts.files import Kept, load
-from evener.artifacts.profile import Granularity, Profile, SegmentTime
+from evener.artifacts.profile import Contention, Granularity, Profile, SegmentTime
 from evener.errors import InputError
+from evener.profile.contention import MOST_OTHERS, measure_contention
+from evener.profile.energy import find_meter
 from evener.profile.measure import profile_network as measure_network
 from evener.profile.refine import measure_segments
 from evener.profile.segments import Progress as TimingProgress
 from evener.runtime.session import Optimisation
 from evener.workflow.cache import keep, recall
+from evener.workflow.memory import fits, session_bytes
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
 from evener.workflow.precision import PrecisionWish, with_precisions
 from evener.workflow.steps import code_version
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 def profile_network(
@@ -90,8 +97,13 @@ def profile_opened(
         variants=opened.segments_in,
         optimisation=opened.optimisation,
         progress=_told(progress),
+        meter=find_meter(),
     )
-    profile = msgspec.structs.replace(profile, variants=dict(opened.variants.keys))
+    profile = msgspec.structs.replace(
+        profile,
+        contention=_contention(opened, profile),
+        variants=dict(opened.variants.keys),
+    )
     return _keep(opened, profile, time.perf_counter() - started)
 
 
@@ -119,6 +131,7 @@ def refine_profile(
         runtimes=opened.runtimes,
         variants=opened.segments_in,
         progress=_told(progress),
+        meter=find_meter(),
     )
     return _keep(opened, better, time.perf_counter() - started)
 
@@ -199,6 +212,7 @@ def only_runtimes(profile: Profile, runtimes: Sequence[str] | None) -> Profile:
 
 
 def _inputs(opened: Opened) -> dict[str, object]:
+    meter = find_meter()
     lower = {"variants": dict(opened.variants.keys)} if opened.variants.keys else {}
     return lower | {
         "network": opened.network.sha256,
@@ -206,6 +220,7 @@ def _inputs(opened: Opened) -> dict[str, object]:
         "max_live": opened.blocks.max_live,
         "machine": opened.machine,
         "optimisation": opened.optimisation,
+        "meter": None if meter is None else meter.name,
         "code": code_version("network", "profile", "runtime"),
     }
 
@@ -213,6 +228,28 @@ def _inputs(opened: Opened) -> dict[str, object]:
 def _keep(opened: Opened, profile: Profile, took_s: float) -> Kept[Profile]:
     made_from = {"network": profile.network_sha256}
     return keep(profile, opened.network.name, _inputs(opened), made_from=made_from, took_s=took_s)
+
+
+def _contention(opened: Opened, profile: Profile) -> tuple[Contention, ...]:
+    """Time what cores do to each other, where a session on each fits in memory."""
+    last = len(profile.blocks) - 1
+    wholes = [
+        one
+        for one in profile.segments
+        if (one.first_block, one.last_block, one.precision) == (0, last, "f32")
+    ]
+    heaviest = max(session_bytes(opened, name, 0, last) for name in opened.runtimes)
+    if not fits((1 + MOST_OTHERS) * heaviest):
+        _LOG.warning("%s is too big to time what cores do to each other", opened.network.name)
+        return ()
+    return measure_contention(
+        opened.machine,
+        opened.segments(0, last),
+        wholes,
+        runtimes=opened.runtimes,
+        optimisation=opened.optimisation,
+        clock=time.perf_counter,
+    )
 
 
 def _told(progress: Progress | None) -> TimingProgress | None:

@@ -1,35 +1,27 @@
-"""Let plans and peers take turns: all open at once where memory allows, else each for its turn.
-
-What a session holds is an estimate from its weights. Runtimes share no weights between sessions:
-ONNX Runtime's container for prepared weights is not to be had from Python.
-"""
+"""Let plans and peers take turns: all open at once where memory allows, else each for its turn."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from typing import Final
 
 import msgspec
 import numpy as np
-import psutil
 
 from evener.artifacts.plan import Plan
 from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
+from evener.profile.energy import Meter
 from evener.run.compare import InTurn, Runner, interleave
 from evener.run.entry import Frame
 from evener.run.pipeline import Pipeline
+from evener.run.sink import Emit
 from evener.units import show
+from evener.workflow.memory import USABLE, free_bytes_now, plan_bytes
 from evener.workflow.opened import Opened
 
 _FRAMES: Final = 24  # of the quickest in a round, if the bounds below allow
 _ROUND_S: Final = (0.2, 0.5)  # shortest and longest round of one entrant
-# Resident memory over the bytes of the weights, measured with AlexNet and VGG19: 1.1 to 1.4 and
-# 2.0 to 2.1, for kernels keep weights in an order of their own.
-_HELD: Final = {"onnxruntime": 1.5, "openvino": 2.25}
-_HELD_BY_ANOTHER: Final = 2.25
-_BESIDE_BYTES: Final = 50_000_000  # threads and tensors of a session
-_USABLE: Final = 0.8  # of the memory that is free
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -64,24 +56,6 @@ def entrant(opened: Opened, plan: Plan) -> Entrant:
     return Entrant(open=pipeline, memory_bytes=plan_bytes(opened, plan), rate_hz=plan.rate_hz)
 
 
-def plan_bytes(opened: Opened, plan: Plan) -> int:
-    """Estimate what the sessions of a plan hold together."""
-    spans = [
-        (part.runtime, part.first_block, part.last_block)
-        for stage in plan.stages
-        for lane in stage.lanes
-        for part in lane.parts
-    ]
-    return sum(session_bytes(opened, *span) for span in spans)
-
-
-def session_bytes(opened: Opened, runtime: str, first_block: int, last_block: int) -> int:
-    """Estimate what a session of some blocks holds in a runtime."""
-    blocks = opened.blocks.blocks[first_block : last_block + 1]
-    weights_bytes = sum(block.weights_bytes for block in blocks)
-    return round(_HELD.get(runtime, _HELD_BY_ANOTHER) * weights_bytes) + _BESIDE_BYTES
-
-
 def without_those_too_big(
     entrants: Mapping[str, Entrant], *, free_bytes: int | None = None
 ) -> tuple[dict[str, Entrant], dict[str, str]]:
@@ -91,12 +65,12 @@ def without_those_too_big(
         entrants: by name.
         free_bytes: memory that is free; asked of the system if None.
     """
-    free = _free_bytes() if free_bytes is None else free_bytes
+    free = free_bytes_now() if free_bytes is None else free_bytes
     reasons = {
         name: f"needs about {show(one.memory_bytes, 'size')} of memory, {show(free, 'size')} are "
         "free"
         for name, one in entrants.items()
-        if one.memory_bytes > _USABLE * free
+        if one.memory_bytes > USABLE * free
     }
     return {name: one for name, one in entrants.items() if name not in reasons}, reasons
 
@@ -108,6 +82,7 @@ def race(
     rounds: int,
     seed: int = 0,
     free_bytes: int | None = None,
+    meter: Meter | None = None,
 ) -> dict[str, list[Trace]]:
     """Run entrants in turn, round by round, in an order drawn anew each round.
 
@@ -117,6 +92,7 @@ def race(
         rounds: how often each runs.
         seed: what the orders are drawn from.
         free_bytes: memory that is free; asked of the system if None.
+        meter: meters the energy of each turn; None if nothing does.
 
     Returns:
         One trace per round, by name.
@@ -124,7 +100,7 @@ def race(
     Raises:
         InfeasibleError: one of them does not fit in memory, even alone.
     """
-    free = _free_bytes() if free_bytes is None else free_bytes
+    free = free_bytes_now() if free_bytes is None else free_bytes
     _, reasons = without_those_too_big(entrants, free_bytes=free)
     if reasons:
         name, reason = next(iter(reasons.items()))
@@ -135,7 +111,7 @@ def race(
         )
     shortest_s, longest_s = _ROUND_S
     quickest_s = min(1 / one.rate_hz for one in entrants.values())
-    together = sum(one.memory_bytes for one in entrants.values()) <= _USABLE * free
+    together = sum(one.memory_bytes for one in entrants.values()) <= USABLE * free
     if not together:
         _LOG.warning(
             "%s need about %s of memory together, %s are free: each is opened for its turn only",
@@ -148,6 +124,8 @@ def race(
             name: stack.enter_context(one.open()) if together else InTurn(one.open, frames[:2])
             for name, one in entrants.items()
         }
+        if meter is not None:
+            runners = {name: _Metered(runner, meter) for name, runner in runners.items()}
         return interleave(
             runners,
             frames,
@@ -157,5 +135,22 @@ def race(
         )
 
 
-def _free_bytes() -> int:
-    return int(psutil.virtual_memory().available)
+class _Metered:
+    """A runner whose turns are metered; `interleave` opens it, if need be, before its turn."""
+
+    def __init__(self, runner: Runner, meter: Meter) -> None:
+        self._runner = runner
+        self._meter = meter
+
+    @property
+    def credits(self) -> int:
+        return self._runner.credits
+
+    def run(self, frames: Iterable[Frame], emit: Emit, /) -> Trace:
+        self._meter.start()
+        try:
+            trace = self._runner.run(frames, emit)
+        finally:
+            drawn_j = self._meter.stop()
+        energy_j = None if drawn_j is None else drawn_j / trace.frames
+        return msgspec.structs.replace(trace, energy_j=energy_j)

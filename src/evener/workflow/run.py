@@ -1,9 +1,9 @@
 """Run a network over frames by its plan, and hold every answer against the unsplit network."""
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import islice
 from math import ceil
 from pathlib import Path
 from typing import Final
@@ -14,14 +14,26 @@ from evener.artifacts.files import load
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.tensor import Tensor
+from evener.artifacts.timeline import save_timeline
 from evener.artifacts.trace import Trace
-from evener.errors import FrameFailedError, InputError
-from evener.network.frames import load_frames, random_frames, save_outputs
+from evener.data.frames import Frames
+from evener.data.sources import Reading
+from evener.errors import InputError
 from evener.network.split import whole_model
 from evener.run.equality import Answers, Unsplit, run_unsplit
+from evener.run.glance import Observable
 from evener.run.live import Policy
+from evener.run.record import timeline_of
 from evener.runtime.session import Array, Optimisation
 from evener.workflow.check_plan import check_plan
+from evener.workflow.frames import (
+    OnAnswer,
+    Writing,
+    answers_for,
+    find_card,
+    take_frames,
+    with_card,
+)
 from evener.workflow.manner import Manner
 from evener.workflow.near_enough import (
     allowed_agreement,
@@ -45,9 +57,9 @@ from evener.workflow.stand_in import StandIns
 from evener.workflow.supervise import check_can_be_supervised, supervised
 from evener.workflow.wish import Wish, decide
 
-OnAnswer = Callable[[int, tuple[Array, ...]], None]
+Watch = Callable[[Observable], AbstractContextManager[None]]
 _TOLD: Final = 20  # how often a run tells its progress; telling takes a lane's time
-POOL: Final = 64  # distinct random frames; longer runs go round
+_TOLD_EVERY: Final = 256  # frames of a run whose length is not known
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +105,11 @@ def run_network(
     plan: Path | None = None,
     profile: Path | None = None,
     stages: int | None = None,
+    reading: Reading | None = None,
     out: Path | None = None,
+    labels: Path | None = None,
+    annotate: Path | None = None,
+    timeline: Path | None = None,
     optimisation: Optimisation = "all",
     credits: int | None = None,
     shapes: Shapes | None = None,
@@ -107,22 +123,30 @@ def run_network(
     batch: int = 1,
     supervise: bool = False,
     precision: PrecisionWish | None = None,
+    watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Run a network over frames, split as planned, and compare every answer with the whole.
 
     Args:
         net: path of an ONNX file, or name of a built-in network.
-        frames: how many random frames (64 distinct ones, again and again), or an NPZ file with
-            one array per input, first axis = frames.
+        frames: how many random frames (64 distinct ones, again and again), or what to read them
+            from: see `evener.data.sources.open_source`. Of what is read, the first answers are
+            compared, up to 256.
         plan: a plan file; None plans first.
         profile: a profile file to plan by; None profiles this machine.
         stages: how many stages the plan must have; None for the best.
-        out: an NPZ file for the outputs, one array per output, same order as the frames.
+        reading: how what is there becomes frames.
+        out: a file for the answers: .npz or .jsonl for all of them, .csv or .parquet for what they
+            predict.
+        labels: a text file with the name of a class a line; None for those of the network's card.
+        annotate: a new folder for the pictures, each with what was predicted on it.
+        timeline: a file that says when each stage ran each frame, for Perfetto and `evener show`.
         optimisation: "extended" makes every answer equal to the bit where each lane is one core,
             as the unsplit network has; "all" may be faster and differs by rounding.
         credits: frames in flight at once; None for the plan's own.
-        shapes: static shapes of the inputs that leave some size open, by input name.
+        shapes: static shapes of the inputs that leave some size open, by input name; a card
+            beside the network says it too.
         fixed: a number for each input that is to be constant, by input name.
         states: for each output that is an input of the next frame, the input, by output name.
         processors: names of the processors to use; None for all.
@@ -136,6 +160,7 @@ def run_network(
         supervise: whether to go on by another plan where a stage fails, hangs or slows down.
         precision: the precisions that stages may compute in, and what that may cost; None for f32,
             and with a plan for what it says.
+        watch: given the pipeline, a context in which it runs.
         progress: told what is being done.
 
     Raises:
@@ -143,8 +168,8 @@ def run_network(
         InfeasibleError: no plan meets the limits.
         StageFailedError: a stage raised.
     """
-    if out is not None:
-        check_writable(out)
+    writing = Writing(out=out, labels=labels, annotate=annotate, timeline=timeline)
+    writing.check()
     manner = Manner(
         transport=transport,
         policy=policy,
@@ -152,15 +177,16 @@ def run_network(
         batch=batch,
         supervise=supervise,
     )
-    manner.check(out)
+    manner.check(out, timeline)
     if plan is not None and (stages is not None or profile is not None):
         raise InputError("a plan file already fixes its stages: give --plan, or --stages/--profile")
     given = load(plan, Plan).value if plan is not None else None
+    card = find_card(net)
     opened = open_network(
         net,
         granularity=given.granularity if given is not None else "paper",
         max_live=given.max_live if given is not None else None,
-        shapes=shapes,
+        shapes=with_card(shapes, card),
         fixed=fixed,
         states=states,
         processors=processors,
@@ -168,86 +194,56 @@ def run_network(
         optimisation=optimisation,
         batch=batch,
     )
-    pool, count = take_frames(opened, frames)
+    taken = take_frames(opened, frames, reading, card)
     if supervise:
         check_can_be_supervised(opened)
-    times: Profile | None = None
     if given is not None:
         opened = with_precisions_of(opened, given, precision)
     else:
         opened = with_precisions(opened, precision, progress=progress)
-    if given is None:
-        chosen, times = _plan(opened, stages, profile, processors, progress)
-    else:
-        chosen = check_plan(given, opened)
-        if supervise:
-            times = profile_opened(opened, progress=progress).value
-    with answers_for(opened, frames, out) as keep:
+    with answers_for(opened, taken, writing, card=card) as keep:
+        times: Profile | None = None
+        if given is None:
+            chosen, times = choose_plan(opened, stages, profile, processors, progress)
+        else:
+            chosen = check_plan(given, opened)
+            if supervise:
+                times = profile_opened(opened, progress=progress).value
         return run_opened(
             opened,
             chosen,
-            pool,
-            count=count,
+            taken,
             on_answer=keep,
             credits=credits,
             manner=manner,
             profile=times,
+            timeline=timeline,
+            watch=watch,
             progress=progress,
         )
-
-
-@contextmanager
-def answers_for(opened: Opened, frames: int | Path, out: Path | None) -> Iterator[OnAnswer | None]:
-    """Write the answers of a run to a file once it is over, and say which frame is at fault.
-
-    Args:
-        opened: the network.
-        frames: how many random frames run, or the file that they came from.
-        out: an NPZ file for the answers; None to write none.
-
-    Yields:
-        What to call with each answer, if they are to be written.
-
-    Raises:
-        InputError: the network cannot answer a frame of the file.
-    """
-    kept: list[tuple[Array, ...]] = []
-    try:
-        yield (
-            None if out is None else lambda _id, given: kept.append(tuple(a.copy() for a in given))
-        )
-    except FrameFailedError as error:
-        if isinstance(frames, Path):
-            raise InputError(
-                f"frame {error.frame_id} of {frames} cannot be answered: {error}; look at its "
-                "values, such as indices beyond a table"
-            ) from error
-        raise
-    if out is not None:
-        save_outputs(out, opened.of_frames.outputs, kept)
 
 
 def run_opened(
     opened: Opened,
     plan: Plan,
-    pool: Sequence[tuple[Array, ...]],
+    frames: Frames,
     *,
-    count: int,
     on_answer: OnAnswer | None = None,
     credits: int | None = None,
     stand_ins: StandIns | None = None,
     compare: bool = True,
     manner: Manner = Manner(),  # noqa: B008 - it is frozen
     profile: Profile | None = None,
+    timeline: Path | None = None,
+    watch: Watch | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Run an opened network by a plan over the frames of a pool, again and again.
+    """Run an opened network by a plan over frames.
 
     Args:
         opened: the network.
         plan: a plan of it.
-        pool: distinct frames.
-        count: how many frames to run; frame i is `pool[i % len(pool)]`.
+        frames: the frames.
         on_answer: called in frame order with the frame's number and its outputs, which are only
             valid during the call.
         credits: frames in flight at once; None for the plan's own.
@@ -255,16 +251,18 @@ def run_opened(
         compare: whether to hold every answer against the unsplit network's.
         manner: how the frames go through.
         profile: what other plans are made from where the run is supervised.
+        timeline: a file for when each stage ran each frame.
+        watch: given the pipeline, a context in which it runs.
         progress: told what is being done.
     """
-    used = pool[: min(count, len(pool))]
+    count = frames.count
     running = plan if stand_ins is None else stand_ins.plan
     pipeline_of = partial(
         make_pipeline,
         opened,
         runtimes=None if stand_ins is None else stand_ins.runtimes,
         credits=credits,
-        most_credits=ceil(count / manner.batch),
+        most_credits=None if count is None else ceil(count / manner.batch),
         transport=manner.place(running),
     )
     with (
@@ -273,26 +271,32 @@ def run_opened(
         else supervised(opened, running, profile, pipeline_of)
     ) as pipeline:
         # With a state a frame's answer depends on those before it, so that each counts by itself.
-        told_apart = list(_cycle(used, count)) if opened.network.states else used
-        unsplit = _unsplit(opened, told_apart, pipeline.outputs, progress) if compare else None
+        known, comparable = frames.to_compare(each_by_itself=bool(opened.network.states))
+        unsplit = _unsplit(opened, known, pipeline.outputs, progress) if compare else None
         answers = None if unsplit is None else Answers(unsplit.answers)
-        every = max(1, count // _TOLD)
+        every = _TOLD_EVERY if count is None else max(1, count // _TOLD)
 
         def emit(frame_id: int, outputs: tuple[Array, ...]) -> None:
-            if answers is not None:
+            if answers is not None and frame_id < comparable:
                 answers.compare(frame_id, outputs)
             if on_answer is not None:
                 on_answer(frame_id, outputs)
             if progress is not None and frame_id % every == 0:
-                progress("running", frame_id + 1, count)
+                progress("running", frame_id + 1, count or 0)
 
         warm_up = Manner(batch=manner.batch)
-        warm_up.run(pipeline, _cycle(used, max(2 * pipeline.credits, 4) * manner.batch), _drop)
+        many = max(2 * pipeline.credits, 4) * manner.batch
+        warm_up.run(pipeline, islice(frames.again(), many), _drop)
         if stand_ins is not None:
             stand_ins.begin()
-        trace = manner.run(pipeline, _cycle(used, count), emit)
+        with watch(pipeline) if watch is not None else nullcontext():
+            trace = manner.run(pipeline, frames, emit, spans=timeline is not None)
+        if timeline is not None:
+            save_timeline(timeline, timeline_of(pipeline.record, network=plan.network))
     if answers is not None:
-        trace = msgspec.structs.replace(trace, equal=answers.equal, max_error=answers.max_error)
+        trace = msgspec.structs.replace(
+            trace, equal=answers.equal, max_error=answers.max_error, checked=answers.frames
+        )
     if stand_ins is not None:
         trace = msgspec.structs.replace(trace, simulated=True, overruns=stand_ins.overruns)
     agreeing = None if answers is None else answers.agreeing
@@ -326,14 +330,26 @@ def _unsplit(
     )
 
 
-def _plan(
+def choose_plan(
     opened: Opened,
     stages: int | None,
     profile: Path | None,
     processors: Sequence[str] | None,
     progress: Progress | None,
 ) -> tuple[Plan, Profile]:
-    """Return a plan, and the profile it rests on."""
+    """Plan an opened network, and say by which times.
+
+    Args:
+        opened: the network.
+        stages: how many stages the plan must have; None for the best.
+        profile: a profile file to plan by; None profiles this machine.
+        processors: names of the processors to use; None for all.
+        progress: told what is being done.
+
+    Raises:
+        InputError: the profile cannot be used.
+        InfeasibleError: no plan meets the limits.
+    """
     wish = Wish(stages=stages)
     if profile is not None:
         times = load_profile(profile, opened).value
@@ -343,40 +359,5 @@ def _plan(
     return plan, kept.value
 
 
-def take_frames(opened: Opened, frames: int | Path) -> tuple[Sequence[tuple[Array, ...]], int]:
-    """Return distinct frames for a network, and how many are to run.
-
-    Args:
-        opened: the network.
-        frames: how many random frames, or an NPZ file.
-
-    Raises:
-        InputError: no frame, or a file that does not fit the network.
-    """
-    if isinstance(frames, Path):
-        pool = load_frames(frames, opened.of_frames.inputs)
-        return pool, len(pool)
-    if frames < 1:
-        raise InputError(f"--frames {frames} must be at least 1")
-    return random_frames(opened.of_frames.inputs, min(frames, POOL), seed=0), frames
-
-
-def _cycle(pool: Sequence[tuple[Array, ...]], count: int) -> Iterator[tuple[Array, ...]]:
-    return (pool[index % len(pool)] for index in range(count))
-
-
 def _drop(frame_id: int, outputs: tuple[Array, ...]) -> None:
     """Answer to nowhere: a warm-up is for the machine."""
-
-
-def check_writable(path: Path) -> None:
-    """Find out before the run, not after it, that the outputs cannot be written.
-
-    Raises:
-        InputError: they cannot.
-    """
-    folder = path.parent
-    while not folder.exists():
-        folder = folder.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-        raise InputError(f"cannot write {path}; choose a file in a folder you may write to")

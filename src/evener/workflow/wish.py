@@ -1,7 +1,7 @@
 """What a caller asks of a plan, and the plans under a profile that answer it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, Literal
 
@@ -9,6 +9,7 @@ import msgspec
 
 from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Profile, SegmentTime
+from evener.errors import InfeasibleError
 from evener.plan.bound import find_bound
 from evener.plan.decide import make_front, make_plan
 from evener.plan.memory import limit_memory
@@ -18,6 +19,7 @@ from evener.profile.refine import estimated_segments
 
 BEST: Final = 5  # plans tried on the machine
 _NEAR: Final = 1.05  # a bound within five per cent of the plan says enough
+_RESERVES: Final = (0.85, 0.7)  # of the latency limit, for plans that keep it with some reserve
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,13 +94,32 @@ def best_plans(profile: Profile, wish: Wish) -> tuple[Plan, ...]:
     )
     allowed = (
         plan
-        for plan in rest
+        for plan in (*_with_reserve(profile, wish), *rest)
         if plan.stages != first.stages
         and (wish.max_latency_s is None or plan.latency_s <= wish.max_latency_s)
         and (wish.min_rate_hz is None or plan.rate_hz >= wish.min_rate_hz)
     )
-    rivals = (msgspec.structs.replace(plan, objective=wish.objective) for plan in allowed)
+    distinct = {plan.stages: plan for plan in reversed(tuple(allowed))}
+    rivals = (
+        msgspec.structs.replace(plan, objective=wish.objective)
+        for plan in reversed(distinct.values())
+    )
     return (first, *islice(rivals, BEST - 1))
+
+
+def _with_reserve(profile: Profile, wish: Wish) -> Iterator[Plan]:
+    """Yield the best plans under tighter latency limits, since a frame may take longer than said.
+
+    Where the best plan misses the limit when it is tried, one with some reserve may keep it.
+    """
+    if wish.max_latency_s is None:
+        return
+    for reserve in _RESERVES:
+        tighter = msgspec.structs.replace(wish, max_latency_s=wish.max_latency_s * reserve)
+        try:
+            yield decide(profile, tighter)
+        except InfeasibleError:
+            return
 
 
 def estimates_of_bound(profile: Profile, wish: Wish) -> tuple[SegmentTime, ...]:

@@ -1,0 +1,96 @@
+"""`evener serve NET`: answer predictions over HTTP with a plan."""
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evener.cli import options, output
+from evener.cli.verb import Verb
+
+if TYPE_CHECKING:
+    from evener.workflow import Serving
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "evener serve squeezenet",
+        "evener serve examples/digits --port 8000",
+        "evener serve model.onnx --plan model.plan.json --host 0.0.0.0 --queue 256",
+    ),
+    what_next="Ask it with the curl line that it prints, or with any client of the Open Inference "
+    "Protocol; look at its figures at /metrics. SIGTERM ends it, with what it took answered.",
+)
+@click.argument("net", callback=options.through(options.read_name))
+@click.option(
+    "--plan",
+    metavar="FILE",
+    callback=options.through(options.read_path),
+    help="Serve by the plan in this file.  [default: the project's, or the best one]",
+)
+@options.stages_option
+@options.profile_option
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    callback=options.through(options.read_name),
+    help="Listen at this address; 0.0.0.0 lets other machines in.  [default: the project's, or "
+    "127.0.0.1]",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    metavar="N",
+    help="Listen at this port; 0 takes any that is free.  [default: the project's, or 8080]",
+)
+@click.option(
+    "--queue",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Let so many requests wait, beside those in the stages; further ones are told to come "
+    "again.  [default: the project's, or 64]",
+)
+@options.optimisation_option
+@options.credits_option
+@options.transport_option
+@options.processors_option
+@options.runtimes_option(options.EQUAL_RUNTIMES)
+@options.shape_option
+@options.fix_option
+@options.json_option
+def command(*, net: str, shapes: options.Shapes, as_json: bool, **choices: Any) -> None:  # noqa: ANN401 - the options above, each handed on under its own name
+    """Answer predictions over HTTP.
+
+    NET is an ONNX file, the name of a built-in network, or the folder of a project that was built.
+    The service speaks the Open Inference Protocol (v2): each request is one frame, and those that
+    come together are in the stages together. It runs until SIGTERM or Ctrl-C.
+    """
+    from evener import workflow
+
+    bar = ExitStack()
+
+    def ready(serving: "Serving") -> None:
+        bar.close()
+        if as_json:
+            output.print_json(
+                {
+                    "url": serving.url,
+                    "model": serving.model,
+                    "inputs": serving.inputs,
+                    "outputs": serving.outputs,
+                    "stages": serving.plan.stages,
+                }
+            )
+        else:
+            from evener.cli.tables import lay_out
+
+            output.print_for_people(
+                lay_out(serving.plan),
+                f"serving {serving.model} at {serving.url}",
+                f"try: {serving.example}",
+            )
+
+    with bar:
+        report = bar.enter_context(output.progress())
+        workflow.serve_network(net, ready=ready, shapes=dict(shapes), progress=report, **choices)

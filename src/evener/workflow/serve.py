@@ -1,0 +1,210 @@
+"""Serve a network, or what a project built, by its plan, until the process is told to end."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from evener.artifacts.card import Card
+from evener.artifacts.files import load
+from evener.artifacts.plan import Plan
+from evener.artifacts.project import FILE_NAME, ServeSection, load_project
+from evener.artifacts.tensor import Tensor
+from evener.errors import InputError, InvalidFileError
+from evener.network.frames import random_frames
+from evener.run.executor import PipelineExecutor
+from evener.run.pipeline import Pipeline
+from evener.runtime.session import Optimisation
+from evener.workflow.check_plan import check_plan
+from evener.workflow.learn import NETWORK_FILE
+from evener.workflow.opened import Fixed, Opened, Progress, Shapes, open_network
+from evener.workflow.run import choose_plan
+from evener.workflow.steps import STATE_FOLDER
+
+_WARM_UP: Final = 4  # times that the pipeline is filled before the first request
+
+
+class Serving(msgspec.Struct, frozen=True, kw_only=True):
+    """A service that takes requests.
+
+    Attributes:
+        url: where, such as "http://127.0.0.1:8080".
+        model: what clients call the network.
+        inputs: what a request holds.
+        outputs: what an answer holds.
+        plan: what runs.
+        example: a command line that asks for one prediction.
+    """
+
+    url: str
+    model: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    plan: Plan
+    example: str
+
+
+class _Source(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be served."""
+
+    net: str
+    name: str | None = None  # None: as the network is called
+    shapes: Shapes = {}
+    plan: Plan | None = None
+    processors: tuple[str, ...] | None = None
+    section: ServeSection = ServeSection()
+
+
+def serve_network(
+    net: str,
+    *,
+    ready: Callable[[Serving], None],
+    plan: Path | None = None,
+    profile: Path | None = None,
+    stages: int | None = None,
+    host: str | None = None,
+    port: int | None = None,
+    queue: int | None = None,
+    optimisation: Optimisation = "all",
+    credits: int | None = None,
+    shapes: Shapes | None = None,
+    fixed: Fixed | None = None,
+    processors: Sequence[str] | None = None,
+    runtimes: Sequence[str] | None = None,
+    transport: str = "threads",
+    progress: Progress | None = None,
+) -> None:
+    """Answer predictions over HTTP by the Open Inference Protocol, until SIGTERM or Ctrl-C.
+
+    Then requests that are there are answered first. Each request is one frame; those that come
+    together are in the stages together.
+
+    Args:
+        net: path of an ONNX file, name of a built-in network, or folder of a project that was
+            built: its network then goes by its plan, under the name of the folder.
+        ready: called once requests are taken.
+        plan: a plan file; None for the project's plan, or plans first.
+        profile: a profile file to plan by; None profiles this machine.
+        stages: how many stages the plan must have; None for the best.
+        host: name or address to listen at; None for the project's, or this machine only.
+        port: number of the port, 0 for any that is free; None for the project's, or 8080.
+        queue: most requests that may wait, beside those in the stages; None for the project's,
+            or 64.
+        optimisation: "extended" makes every answer equal to the unsplit network's to the bit.
+        credits: frames in flight at once; None for the plan's own.
+        shapes: static shapes of the inputs that leave some size open, by input name.
+        fixed: a number for each input that is to be constant, by input name.
+        processors: names of the processors to use; None for all.
+        runtimes: names of the runtimes to use; None for all that suit the optimisation level.
+        transport: where the lanes live: "threads" of this process or "processes" of their own.
+        progress: told what is being done.
+
+    Raises:
+        InputError: the network, the plan, the project or the address cannot be used, or the extra
+            "serve" is missing.
+        InfeasibleError: no plan meets the limits.
+        StageFailedError: a stage failed before the first request.
+    """
+    from evener.serve.example import example_line
+    from evener.serve.server import bound, serve, url_of
+    from evener.workflow.predictor import PlannedNetwork
+
+    if plan is not None and (stages is not None or profile is not None):
+        raise InputError("a plan file already fixes its stages: give --plan, or --stages/--profile")
+    source = _find(net)
+    given = load(plan, Plan).value if plan is not None else None
+    if given is None and stages is None and profile is None:
+        given = source.plan
+    listening = source.section
+    with bound(
+        listening.host if host is None else host, listening.port if port is None else port
+    ) as listener:
+        opened = open_network(
+            source.net,
+            granularity=given.granularity if given is not None else "paper",
+            max_live=given.max_live if given is not None else None,
+            shapes={**source.shapes, **(shapes or {})},
+            fixed=fixed,
+            processors=source.processors if processors is None else processors,
+            runtimes=runtimes,
+            optimisation=optimisation,
+        )
+        chosen = (
+            check_plan(given, opened)
+            if given is not None
+            else choose_plan(opened, stages, profile, processors, progress)[0]
+        )
+        name = source.name or opened.network.name
+        with _executor(
+            opened,
+            chosen,
+            credits=credits,
+            transport=transport,
+            queue=listening.queue if queue is None else queue,
+        ) as executor:
+            _warm_up(executor)
+            serving = Serving(
+                url=url_of(listener),
+                model=name,
+                inputs=executor.inputs,
+                outputs=executor.outputs,
+                plan=chosen,
+                example=example_line(url_of(listener), name, executor.inputs),
+            )
+            serve(PlannedNetwork(name, executor), listener, ready=lambda: ready(serving))
+
+
+def _executor(
+    opened: Opened, plan: Plan, *, credits: int | None, transport: str, queue: int
+) -> PipelineExecutor:
+    def open_pipeline() -> Pipeline:
+        return Pipeline(
+            plan,
+            opened.segments,
+            inputs=opened.network.inputs,
+            runtimes=opened.runtimes,
+            optimisation=opened.optimisation,
+            credits=credits,
+            transport=transport,
+        )
+
+    return PipelineExecutor(open_pipeline, limit=queue, period_s=1 / plan.rate_hz)
+
+
+def _warm_up(executor: PipelineExecutor) -> None:
+    frames = random_frames(executor.inputs, executor.credits, seed=0)
+    for _ in range(_WARM_UP):
+        for answer in [executor.submit(frame) for frame in frames]:
+            answer.result()
+
+
+def _find(net: str) -> _Source:
+    path = Path(net)
+    folder = path.parent if path.name == FILE_NAME else path
+    return _built(folder) if folder.is_dir() else _Source(net=net)
+
+
+def _built(folder: Path) -> _Source:
+    """Return what a project built.
+
+    Raises:
+        InputError: it was not built yet.
+    """
+    project = load_project(folder)
+    state = folder / STATE_FOLDER
+    try:
+        card = load(state / f"{Card.kind}.json", Card).value
+        plan = load(state / f"{Plan.kind}.json", Plan).value
+    except InvalidFileError as error:
+        raise InputError(f"{folder} was not built to its end: evener build {folder}") from error
+    # A board's plan names processors that are not here: this machine gets a plan of its own.
+    here = project.plan.board is None
+    return _Source(
+        net=str(state / NETWORK_FILE),
+        name=folder.resolve().name,
+        shapes={"features": (1, card.features)},
+        plan=plan if here else None,
+        processors=project.plan.named if here else None,
+        section=project.serve,
+    )
