@@ -48,6 +48,10 @@ OPTIONS = {
         "--shape",
         "--fix",
         "--state",
+        "--precision",
+        "--calibration",
+        "--max-error",
+        "--min-accuracy",
         "-o",
         "--fresh",
         "--json",
@@ -74,6 +78,10 @@ OPTIONS = {
         "--shape",
         "--fix",
         "--state",
+        "--precision",
+        "--calibration",
+        "--max-error",
+        "--min-accuracy",
         "-o",
         "--json",
     ],
@@ -121,6 +129,10 @@ OPTIONS = {
         "--shape",
         "--fix",
         "--state",
+        "--precision",
+        "--calibration",
+        "--max-error",
+        "--min-accuracy",
         "--json",
     ],
     "serve": [
@@ -149,6 +161,10 @@ OPTIONS = {
         "--shape",
         "--fix",
         "--state",
+        "--precision",
+        "--calibration",
+        "--max-error",
+        "--min-accuracy",
         "--json",
     ],
     "show": ["--from", "--frames", "--svg", "--json"],
@@ -216,6 +232,7 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
     assert callable(call.pop("progress"))
     assert call == {
         "given": ("tiny",),
+        "precision": None,
         "granularity": "node",
         "max_live": 3,
         "method": "exhaustive",
@@ -244,6 +261,7 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
     del call["progress"]
     assert call == {
         "given": ("tiny",),
+        "precision": None,
         "granularity": "paper",
         "max_live": None,
         "method": "dp",
@@ -503,6 +521,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
     del call["progress"]
     assert call == {
         "given": ("tiny",),
+        "precision": None,
         "frames": Path("f.npz"),
         "plan": Path("p.json"),
         "stages": 2,
@@ -790,6 +809,7 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
     del call["progress"]
     assert call == {
         "given": (("a", "b"),),
+        "precision": None,
         "rounds": 2,
         "max_latency_s": pytest.approx(0.08),
         "max_latency_share": None,

@@ -43,7 +43,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
         "evener run squeezenet --frames 300 --source-rate 200 --policy latest_only",
         "evener run squeezenet --frames 100 --batch 4",
         "evener run squeezenet --frames 10000 --supervise --transport processes",
-        "evener run model.onnx --precision int8 --calibration photos.npz --max-error 0.02",
+        "evener run net.onnx --frames f.npz --precision int8 --calibration f.npz --max-error 0.02",
     ),
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )

@@ -72,7 +72,7 @@ class Pipeline:
         self.credits = plan.credits if credits is None else credits
         _check(plan, self.credits, runtimes)
         self._segments = segments
-        self._variants = variants or {}
+        self._low = variants or {}
         self._states = states
         self._runtimes = runtimes
         self._optimisation = optimisation
@@ -305,9 +305,9 @@ class Pipeline:
         outputs = self.plan.stages[index].outputs
         wirings = []
         for lane in self._lanes[index]:
-            wanted = [(p.first_block, p.last_block, p.precision) for p in lane.lane.parts]
-            made |= {part: self._model(*part) for part in wanted if part not in made}
-            ports = lane.open([made[part] for part in wanted])
+            keys = [(p.first_block, p.last_block, p.precision) for p in lane.lane.parts]
+            made |= {k: self._low.get(k[2], self._segments)(*k[:2]) for k in keys if k not in made}
+            ports = lane.open([made[key] for key in keys])
             wiring = wire(ports, inputs=inputs, outputs=outputs, stage=index, states=self._states)
             wirings.append(wiring)
             if wiring.states and len(self._lanes[index]) > 1:
@@ -317,9 +317,6 @@ class Pipeline:
                     "frames; plan the network again"
                 )
         return wirings
-
-    def _model(self, first: int, last: int, precision: str) -> bytes:
-        return self._variants.get(precision, self._segments)(first, last)
 
     def _shut(self, cause: Exception | None = None) -> None:
         """Tell every lane to end, and wait for none."""

@@ -4,7 +4,7 @@ Each precision is within the limits as a whole; what a mixture of stages answers
 running it, stage after stage on one core, over the frames that judge.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
@@ -13,12 +13,14 @@ import msgspec
 from evener.artifacts.lowering import Deviation
 from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.processors import Processor
+from evener.artifacts.profile import Profile
 from evener.network.frames import Frame
 from evener.run.accuracy import judge, worst_of
 from evener.runtime import get_runtime
 from evener.runtime.pinning import pinned
 from evener.runtime.session import Array, Session, empty
 from evener.workflow.opened import Opened, find_processors
+from evener.workflow.profile import only_precisions
 from evener.workflow.variants import CONVERTER, Judge
 
 _Values = Mapping[str, Array]
@@ -50,6 +52,22 @@ def admitted(opened: Opened, plans: Iterable[Plan]) -> tuple[Plan, ...]:
             lowering = msgspec.structs.replace(known, networks=networks, deviation=found)
             result.append(msgspec.structs.replace(plan, lowering=lowering))
     return tuple(result)
+
+
+def decide_admitted(
+    opened: Opened | None, profile: Profile, decide_by: Callable[[Profile], tuple[Plan, ...]]
+) -> tuple[Plan, ...]:
+    """Make plans from a profile, and again from its times in f32 if none of them is admitted.
+
+    Args:
+        opened: the network; None where nothing but f32 is at issue.
+        profile: the times.
+        decide_by: makes at least one plan from times.
+    """
+    plans = decide_by(profile)
+    if opened is None:
+        return plans
+    return admitted(opened, plans) or admitted(opened, decide_by(only_precisions(profile, ())))
 
 
 def precisions_of(plan: Plan) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ def check_plan(plan: Plan, opened: Opened) -> Plan:
     """Return a plan if it is of this network and this machine has what it asks for.
 
     Raises:
-        InputError: another network, a processor or a runtime that is not here, or other tensors
-            that cross its cuts.
+        InputError: another network, a processor, a runtime or a network in lower precision that
+            is not here, or other tensors that cross its cuts.
     """
     if plan.network_sha256 != opened.network.sha256:
         raise InputError(
@@ -19,6 +19,7 @@ def check_plan(plan: Plan, opened: Opened) -> Plan:
             f"{opened.network.name} ({opened.network.sha256[:12]}); plan this network, with the "
             "same --shape, --fix and --state"
         )
+    _check_precisions(plan, opened)
     known = {processor.name: processor for processor in opened.machine.processors}
     _check_tensors(plan, opened.blocks)
     for stage in plan.stages:
@@ -37,6 +38,17 @@ def check_plan(plan: Plan, opened: Opened) -> Plan:
                     f"installed; installed: {', '.join(opened.runtimes)}"
                 )
     return plan
+
+
+def _check_precisions(plan: Plan, opened: Opened) -> None:
+    """Refuse stages in a precision that nothing was converted to: f32 would stand in for it."""
+    wanted = {} if plan.lowering is None else plan.lowering.networks
+    for precision, key in wanted.items():
+        if opened.variants.keys.get(precision) != key:
+            raise InputError(
+                f"the plan computes in {precision} ({key[:12]}), to which {opened.network.name} is "
+                "not converted here; plan on this machine, with --precision and --calibration"
+            )
 
 
 def _check_tensors(plan: Plan, blocks: Blocks) -> None:

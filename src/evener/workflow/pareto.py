@@ -8,8 +8,9 @@ from typing import Literal
 from evener.artifacts.plans import Plans
 from evener.artifacts.profile import Granularity
 from evener.plan.foresee import with_simulated
+from evener.workflow.admit import decide_admitted
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States
-from evener.workflow.plan import decide_admitted, planning_times, settle_profile, with_nodes
+from evener.workflow.plan import planning_times, settle_profile, with_nodes
 from evener.workflow.precision import PrecisionWish
 from evener.workflow.wish import Wish, decide_front
 

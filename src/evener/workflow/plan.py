@@ -1,6 +1,6 @@
 """Plan a network: profile it if need be, decide, measure what was only interpolated, try it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,7 +18,7 @@ from evener.plan.count import paper_configurations
 from evener.plan.foresee import with_simulated
 from evener.plan.problem import PAPER_STAGES
 from evener.profile.energy import find_meter
-from evener.workflow.admit import admitted
+from evener.workflow.admit import admitted, decide_admitted
 from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
@@ -26,7 +26,6 @@ from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open
 from evener.workflow.precision import PrecisionWish, with_precisions
 from evener.workflow.profile import (
     load_profile,
-    only_precisions,
     only_runtimes,
     profile_opened,
     refine_profile,
@@ -206,22 +205,6 @@ def planning_times(
     if space == "paper":
         check_paper(opened)
     return with_precisions(opened, precision, progress=progress)
-
-
-def decide_admitted(
-    opened: Opened | None, profile: Profile, decide_by: Callable[[Profile], tuple[Plan, ...]]
-) -> tuple[Plan, ...]:
-    """Make plans from a profile, and again from its times in f32 if none of them is admitted.
-
-    Args:
-        opened: the network; None where nothing but f32 is at issue.
-        profile: the times.
-        decide_by: makes at least one plan from times.
-    """
-    plans = decide_by(profile)
-    if opened is None:
-        return plans
-    return admitted(opened, plans) or admitted(opened, decide_by(only_precisions(profile, ())))
 
 
 def with_nodes(plan: Plan, opened: Opened | None) -> Plan:

@@ -103,10 +103,7 @@ def with_precisions(
     if not wish.lower or wish.calibration is None:
         return opened
     if opened.single is not None:
-        raise InputError(
-            "batches are computed in f32 only: leave out --batch, or --precision and what goes "
-            "with it"
-        )
+        raise _no_batches()
     given = _calibration(wish.calibration, opened.network)
     fitted, judged = given.every_second(0), given.every_second(1)
     _tell(progress, "answering in f32")
@@ -156,9 +153,12 @@ def with_precisions_of(opened: Opened, plan: Plan, wish: PrecisionWish | None) -
         wish: the frames to convert it by where what was kept is not here; None if none are given.
 
     Raises:
-        InputError: it was converted elsewhere and no frames are given, or other ones.
+        InputError: it was converted elsewhere and no frames are given, or other ones; or the
+            network is of batches.
     """
     needed = {} if plan.lowering is None else plan.lowering.networks
+    if needed and opened.single is not None:
+        raise _no_batches()
     networks: dict[str, Network] = {}
     for precision, key in needed.items():
         made = recall_variant(opened.network, precision, key)
@@ -175,10 +175,17 @@ def with_precisions_of(opened: Opened, plan: Plan, wish: PrecisionWish | None) -
         if made is None:
             raise InputError(
                 f"the plan computes in {precision}, and that network ({key[:12]}) is not kept on "
-                "this machine; give the --calibration that it was planned with"
+                "this machine; evener run NET --plan FILE --precision PRECISION with the "
+                "--calibration that it was planned with makes it again"
             )
         networks[precision] = made
     return replace(opened, variants=Variants(networks, dict(needed)))
+
+
+def _no_batches() -> InputError:
+    return InputError(
+        "batches are computed in f32 only: leave out --batch, or the precision and a plan in it"
+    )
 
 
 def _calibration(path: Path, network: Network) -> Labelled:

@@ -25,6 +25,7 @@ from evener.run.glance import Observable
 from evener.run.live import Policy
 from evener.run.record import timeline_of
 from evener.runtime.session import Array, Optimisation
+from evener.workflow.admit import decide_admitted
 from evener.workflow.check_plan import check_plan
 from evener.workflow.frames import (
     OnAnswer,
@@ -50,7 +51,7 @@ from evener.workflow.opened import (
     open_network,
 )
 from evener.workflow.pipeline import make_pipeline
-from evener.workflow.plan import decide_admitted, plan_opened
+from evener.workflow.plan import plan_opened
 from evener.workflow.precision import PrecisionWish, with_precisions, with_precisions_of
 from evener.workflow.profile import load_profile, profile_opened
 from evener.workflow.stand_in import StandIns
@@ -195,12 +196,12 @@ def run_network(
         batch=batch,
     )
     taken = take_frames(opened, frames, reading, card)
-    if supervise:
-        check_can_be_supervised(opened)
     if given is not None:
         opened = with_precisions_of(opened, given, precision)
     else:
         opened = with_precisions(opened, precision, progress=progress)
+    if supervise:
+        check_can_be_supervised(opened)
     with answers_for(opened, taken, writing, card=card) as keep:
         times: Profile | None = None
         if given is None:

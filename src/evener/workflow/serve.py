@@ -19,6 +19,7 @@ from evener.runtime.session import Optimisation
 from evener.workflow.check_plan import check_plan
 from evener.workflow.learn import NETWORK_FILE
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, open_network
+from evener.workflow.precision import with_precisions_of
 from evener.workflow.run import choose_plan
 from evener.workflow.steps import STATE_FOLDER
 
@@ -130,6 +131,8 @@ def serve_network(
             runtimes=runtimes,
             optimisation=optimisation,
         )
+        if given is not None:
+            opened = with_precisions_of(opened, given, None)
         chosen = (
             check_plan(given, opened)
             if given is not None
@@ -162,6 +165,7 @@ def _executor(
         return Pipeline(
             plan,
             opened.segments,
+            variants=opened.segments_in,
             inputs=opened.network.inputs,
             runtimes=opened.runtimes,
             optimisation=opened.optimisation,

@@ -15,11 +15,16 @@ from evener.workflow.opened import Opened
 
 
 def check_can_be_supervised(opened: Opened) -> None:
-    """Refuse a network whose frames cannot be run again.
+    """Refuse a network whose frames cannot be run again, or whose other plans nobody judged.
 
     Raises:
-        InputError: it has a state from frame to frame.
+        InputError: it has a state from frame to frame, or may be computed in lower precision.
     """
+    if opened.variants.networks:
+        raise InputError(
+            "a supervised run may go on by a plan whose answers in lower precision nobody judged; "
+            "leave out --supervise, or the precision and a plan in it"
+        )
     if opened.network.states:
         names = ", ".join(state.input.name for state in opened.network.states)
         raise InputError(
