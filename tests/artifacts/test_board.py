@@ -166,6 +166,7 @@ def test_processors_are_whole_clusters_and_devices() -> None:
             r"processors.little has the core 5, which big has already",
         ),
         ("processors.big.runtime", "", r"processors.big.runtime is empty"),
+        ("processors.big.precision", "", r"processors.big.precision is empty: name what it"),
         ("name", "", r"name is empty"),
         ("idle_mw", -1.0, r"the board has a power of -1.0 mW"),
         ("idle_mw", None, r"networks.net.big has powers, and the board has no idle_mw: say what"),
@@ -221,6 +222,14 @@ def test_processors_are_whole_clusters_and_devices() -> None:
 def test_a_wrong_key_or_value_is_named(path: str, value: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_board(changed(path, value))
+
+
+@pytest.mark.parametrize("name", ["", " big", "big,little", "big:1", "big=1", "big\n"])
+def test_a_processor_that_no_option_could_name_is_refused(name: str) -> None:
+    device = {"kind": "npu", "runtime": "armcl", "precision": "f32"}
+
+    with pytest.raises(InputError, match=r"give one that --processors, --on and --memory can name"):
+        parse_board(changed("processors", {name: device}))
 
 
 def test_a_network_that_the_board_has_no_times_of_is_refused_with_those_it_knows() -> None:

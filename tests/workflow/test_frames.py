@@ -251,3 +251,9 @@ def test_what_has_no_one_clock_or_plan_has_no_timeline(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="and each of --ranks may have another clock; leave out"):
         Manner(transport="ranks").check(None, path)
     Manner(transport="processes").check(None, path)
+
+
+@pytest.mark.parametrize("rate_hz", [0.0, 1e-300, float("inf"), float("nan")])
+def test_a_source_that_no_clock_can_pace_is_refused(rate_hz: float) -> None:
+    with pytest.raises(InputError, match="frames per second is none: give a rate from 1e-06"):
+        Manner(source_rate_hz=rate_hz).check(None)

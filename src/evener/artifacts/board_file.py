@@ -174,6 +174,11 @@ def _check_processors(table: BoardTable) -> None:
     owner: dict[int, str] = {}
     for name, one in table.processors.items():
         where = f"processors.{name}"
+        if not name or not name.isprintable() or name != name.strip() or set(name) & set(",:="):
+            raise InputError(
+                f"processors has the name '{name}': give one that --processors, --on and --memory "
+                "can name, without any of , : = and without blanks around it"
+            )
         if (one.kind == "cpu") != bool(one.cores):
             raise InputError(
                 f"{where} is a {one.kind} with the cores {list(one.cores)}: a cpu has the numbers "
@@ -181,6 +186,8 @@ def _check_processors(table: BoardTable) -> None:
             )
         if not one.runtime:
             raise InputError(f"{where}.runtime is empty: name what the parts were timed with")
+        if not one.precision:
+            raise InputError(f"{where}.precision is empty: name what it computed in, such as 'f32'")
         for core in one.cores:
             if core < 0 or core in owner:
                 taken = f", which {owner[core]} has already" if core in owner else ""

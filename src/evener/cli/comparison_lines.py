@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evener.artifacts.comparison import Comparison
+from evener.cli.precision import deviation_words
 from evener.units import count, show
 
 
@@ -40,6 +41,9 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
             f"the limit of {show(limit.max_latency_s, 'time')} is "
             f"{'kept' if limit.holds else 'missed'}"
         )
+    for row in comparison.rows:
+        if row.deviation is not None:
+            yield f"{row.network}: {row.name}: {deviation_words(row.deviation)}"
     for one in comparison.left_out:
         yield f"{one.network}: without {one.name}: {one.reason}"
     if comparison.energy_meter is not None:

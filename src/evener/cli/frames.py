@@ -58,6 +58,19 @@ def read_numbers(text: str) -> tuple[float, ...]:
     return numbers
 
 
+def read_factor(text: str) -> float:
+    """Read a single number.
+
+    Example:
+        >>> read_factor("0.5")
+        0.5
+    """
+    number, *others = read_numbers(text)
+    if others:
+        raise InputError(f"'{text}' are {len(others) + 1} numbers: write one, such as 0.5")
+    return number
+
+
 def frame_options(command: CommandT) -> CommandT:
     """Add the options of sources and of files of answers; `gather` puts them together."""
     return reduce(lambda made, option: option(made), reversed(_OPTIONS), command)
@@ -116,7 +129,7 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
     ),
     click.option(
         "--scale",
-        type=float,
+        callback=through(read_factor),
         metavar="X",
         help="Multiply a picture's values, 0 to 255, by this first.  [default: the preset's]",
     ),

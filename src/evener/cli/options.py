@@ -13,6 +13,7 @@ from evener.errors import InputError
 EQUAL_RUNTIMES: Final = (
     "all that are installed; at --optimisation extended those that stay equal to the bit"
 )
+_LARGEST_SIZE: Final = 2**63 - 1  # what an ONNX file can hold
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
 Places = tuple[tuple[str, int | None], ...]
@@ -51,6 +52,22 @@ def pairs(read: Callable[[str], tuple[str, object]]) -> Callback:
         return given
 
     return callback
+
+
+class Number(click.FloatRange):
+    """A finite number within a range: neither "nan", which no range refuses, nor "inf"."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Read the number; click calls this."""
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            self.fail(f"{number} is no finite number", param, ctx)
+        return number
 
 
 def read_time(text: str) -> float:
@@ -116,8 +133,10 @@ def read_shape(text: str) -> tuple[str, tuple[int, ...]]:
     """
     name, _, listed = text.rpartition("=")
     sizes = tuple(int(size) if size.strip().isdecimal() else 0 for size in listed.split(","))
-    if not name or min(sizes) < 1:
-        raise InputError(f"'{text}' is no shape: write NAME=1,3,224,224 with sizes from 1")
+    if not name or min(sizes) < 1 or max(sizes) > _LARGEST_SIZE:
+        raise InputError(
+            f"'{text}' is no shape: write NAME=1,3,224,224 with sizes from 1 to {_LARGEST_SIZE}"
+        )
     return name, sizes
 
 
@@ -161,6 +180,20 @@ def read_names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
         raise InputError(f"'{text}' holds an empty name: write cpu0,cpu1")
+    return names
+
+
+def read_distinct(text: str) -> tuple[str, ...]:
+    """Read names with commas between them, each of which stands once.
+
+    Example:
+        >>> read_distinct("onnxruntime, openvino")
+        ('onnxruntime', 'openvino')
+    """
+    names = read_names(text)
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"'{name}' is given twice")
     return names
 
 
@@ -276,7 +309,7 @@ def processors_option(command: CommandT) -> CommandT:
     return click.option(
         "--processors",
         metavar="NAMES",
-        callback=through(read_names),
+        callback=through(read_distinct),
         help="Use only these, such as cpu0,cpu1.  [default: all]",
     )(command)
 
@@ -292,7 +325,7 @@ def runtimes_option(
     return click.option(
         "--runtimes",
         metavar="NAMES",
-        callback=through(read_names),
+        callback=through(read_distinct),
         help=f"Use only these, such as onnxruntime,openvino.  [default: {default}]",
     )
 
@@ -307,6 +340,11 @@ def profile_option(command: CommandT) -> CommandT:
     )(command)
 
 
+def _read_shapes(ctx: click.Context, param: click.Parameter, value: Any) -> Shapes:  # noqa: ANN401 - click's signature
+    given: Any = pairs(read_shape)(ctx, param, value)
+    return tuple(given.items())
+
+
 def shape_option(command: CommandT) -> CommandT:
     """Add --shape, repeatable; the verb gets `shapes`, pairs of name and sizes."""
     return click.option(
@@ -314,7 +352,7 @@ def shape_option(command: CommandT) -> CommandT:
         "--shape",
         metavar="NAME=SIZES",
         multiple=True,
-        callback=through(read_shape),
+        callback=_read_shapes,
         help="Static shape of an input that the network leaves open, such as "
         "images=1,3,640,640; repeatable.",
     )(command)

@@ -78,7 +78,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 @click.option(
     "source_rate_hz",
     "--source-rate",
-    type=click.FloatRange(min=0, min_open=True),
+    type=options.Number(min=1e-6),
     metavar="HZ",
     help="Let so many frames come a second.  [default: as many as are taken]",
 )
@@ -114,7 +114,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 )
 @click.option(
     "--slowdown",
-    type=click.FloatRange(min=1),
+    type=options.Number(min=1, max=1e6),
     metavar="X",
     help="On the board, let everything take X times as long, so that this machine can keep up.",
 )

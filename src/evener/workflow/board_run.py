@@ -1,8 +1,8 @@
 """Run a network on the simulated processors of a board: planned by its table, computed here."""
 
 from collections.abc import Sequence
-from math import inf
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -21,6 +21,8 @@ from evener.workflow.opened import Fixed, Progress, Shapes, States, open_blocks
 from evener.workflow.run import RunResult, Watch, run_opened
 from evener.workflow.stand_in import slowed, stand_in
 from evener.workflow.wish import Wish, decide
+
+_SLOWEST: Final = 1e6  # an hour then takes as long as a lane can be made to wait
 
 
 def run_on_board(
@@ -102,10 +104,11 @@ def run_on_board(
     chosen = (
         decide(profile, Wish(stages=stages), processors)
         if given is None
-        else check_board_plan(given, profile)
+        else check_board_plan(given, profile, processors)
     )
     chosen = with_simulated(slowed(chosen, slowdown) if slowdown != 1 else chosen, profile)
     stand_ins = stand_in(chosen, opened.runtimes[reference_runtime(opened)], compute=compute)
+    single_hz = _single_rate_hz(profile, processors)
     with answers_for(opened, taken, writing, card=card) as keep:
         result = run_opened(
             opened,
@@ -120,7 +123,6 @@ def run_on_board(
             progress=progress,
         )
         stand_ins.check()
-    single_hz = _single_rate_hz(profile, processors)
     return msgspec.structs.replace(
         result,
         board=found.board.name,
@@ -129,11 +131,17 @@ def run_on_board(
     )
 
 
-def check_board_plan(plan: Plan, profile: Profile) -> Plan:
+def check_board_plan(plan: Plan, profile: Profile, processors: Sequence[str] | None = None) -> Plan:
     """Return a plan if it is of the network of a profile and of its board.
 
+    Args:
+        plan: the plan.
+        profile: what the network costs on the board.
+        processors: names of the only processors that it may take; None for all.
+
     Raises:
-        InputError: another network, or a processor that the board does not have.
+        InputError: another network, or a processor that the board does not have or that the plan
+            may not take.
     """
     board = profile.machine.host
     if plan.network_sha256 != profile.network_sha256:
@@ -150,14 +158,21 @@ def check_board_plan(plan: Plan, profile: Profile) -> Plan:
                     f"the plan wants {lane.processor} with cores {list(lane.cores)}, which {board} "
                     "does not have; plan with this --board"
                 )
+            if processors is not None and lane.processor not in processors:
+                raise InputError(
+                    f"the plan wants {lane.processor}, and only {', '.join(processors)} may be "
+                    "used; leave --processors out, or plan with them"
+                )
     return plan
 
 
 def _check_choices(
     plan: Path | None, stages: int | None, writing: Writing, slowdown: float, *, compute: bool
 ) -> None:
-    if not 1 <= slowdown < inf:
-        raise InputError(f"a slowdown of {slowdown} is none: give a factor of 1 or more")
+    if not 1 <= slowdown <= _SLOWEST:
+        raise InputError(
+            f"a slowdown of {slowdown} is none: give a factor from 1 to {_SLOWEST:.0f}"
+        )
     writing.check()
     if not compute and writing != Writing(timeline=writing.timeline):
         raise InputError(

@@ -1,7 +1,9 @@
 """How frames go through a pipeline, whatever the network and the plan."""
 
 from collections.abc import Iterable, Iterator
+from math import inf
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -15,6 +17,8 @@ from evener.run.pipeline import Pipeline
 from evener.run.sink import Emit
 from evener.run.supervise import SupervisedPipeline
 from evener.run.transport import Transport
+
+_SLOWEST_HZ: Final = 1e-6  # a frame in eleven days: of less, the wait between two cannot be told
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,9 +46,15 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
             timeline: where it is to be written when each stage ran each frame, if it is.
 
         Raises:
-            InputError: answers would be missing from the file, frames from a batch or from what is
-                run again, a rank that is lost would end all, or no one clock ran.
+            InputError: frames come at no rate that a clock can keep, answers would be missing from
+                the file, frames from a batch or from what is run again, a rank that is lost would
+                end all, or no one clock ran.
         """
+        rate_hz = self.source_rate_hz
+        if rate_hz is not None and not _SLOWEST_HZ <= rate_hz < inf:
+            raise InputError(
+                f"a source of {rate_hz} frames per second is none: give a rate from {_SLOWEST_HZ}"
+            )
         if timeline is not None and (self.supervise or self.transport == "ranks"):
             other = (
                 "each of --ranks may have another clock"

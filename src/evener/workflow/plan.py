@@ -168,11 +168,19 @@ def planning_times(
         network.
     """
     if board is not None:
-        others = (max_live, profile, runtimes, precision)
-        if granularity != "paper" or any(other is not None for other in others):
+        others = {
+            "max-live": max_live,
+            "profile": profile,
+            "runtimes": runtimes,
+            "precision": precision,
+        }
+        given = [f"--{name}" for name, other in others.items() if other is not None]
+        if granularity != "paper":
+            given.insert(0, "--granularity")
+        if given:
             raise InputError(
                 "a board's table has times of its own, for parts and runtimes of its own: give "
-                "--board, or --granularity, --max-live, --profile, --runtimes and --precision"
+                f"--board, or {', '.join(given)}"
             )
         known = open_on_board(
             net, board, transfers=transfers, shapes=shapes, fixed=fixed, states=states
