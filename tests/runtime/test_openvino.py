@@ -124,3 +124,8 @@ def test_ctrl_c_is_survived_after_it_ran() -> None:
     )
 
     assert (ended.returncode, ended.stdout) == (0, "interrupted\n"), ended.stderr
+
+
+def test_openvino_is_not_asked_for_fewer_bits() -> None:
+    with pinning.pinned((CORE,)), pytest.raises(RuntimeFailedError, match="int8"):
+        OpenVino().open(tiny.dense(), cores=(CORE,), precision="int8")
