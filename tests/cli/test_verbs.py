@@ -364,11 +364,20 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
         "max_live": 4,
         "runtimes": ("openvino",),
         "profile": Path("p.json"),
+        "board": None,
+        "transfers": False,
         "shapes": {"a": (1,)},
         "fixed": {},
         "states": {},
     }
     assert "plan_network" not in workflow_calls
+
+
+def test_a_plan_by_hand_may_be_for_a_board(evener: Evener, workflow_calls: Calls) -> None:
+    evener("plan", "tiny", "--on", "G", "--board", "rk3399pro", "--transfers", "--json")
+
+    call = workflow_calls["plan_by_hand"]
+    assert (call["board"], call["transfers"]) == ("rk3399pro", True)
 
 
 def test_a_processor_alone_takes_the_whole_network(evener: Evener, workflow_calls: Calls) -> None:

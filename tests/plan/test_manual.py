@@ -123,7 +123,7 @@ def test_what_the_planner_chose_can_be_asked_for(profile_of: ProfileOf) -> None:
         (
             [],
             [Seat("npu0")],
-            "no processor 'npu0' for npu0; there are cpu0, cpu1, gpu0: see evener",
+            "no processor 'npu0' for npu0; there are cpu0, cpu1, gpu0; name one",
         ),
         (
             [],

@@ -10,6 +10,7 @@ from evener.errors import InputError
 from evener.profile.refine import estimated_segments
 from evener.workflow import by_hand as under_test
 from evener.workflow.by_hand import plan_by_hand
+from evener.workflow.plan import plan_network
 from evener.workflow.profile import profile_network
 from evener.workflow.run import run_network
 
@@ -57,6 +58,42 @@ def test_with_a_profile_file_nothing_is_measured(
 
     assert len(plan.stages) == 1
     assert plan.elapsed_s > 0
+
+
+@pytest.mark.parametrize("transfers", [False, True])
+def test_the_cuts_and_processors_of_the_best_plan_of_a_board_reach_what_it_does(
+    transfers: bool,
+) -> None:
+    best = plan_network("resnet50", board="rk3399pro", transfers=transfers, space="paper")
+    cuts = [stage.last_block for stage in best.stages[:-1]]
+    on = [(stage.lanes[0].processor, None) for stage in best.stages]
+
+    plan = plan_by_hand("resnet50", board="rk3399pro", transfers=transfers, cuts=cuts, on=on)
+
+    assert plan.rate_hz == pytest.approx(best.rate_hz)
+    assert [stage.lanes[0].processor for stage in plan.stages] == [name for name, _ in on]
+
+
+def test_a_board_in_whose_table_alone_a_network_is_can_be_planned_by_hand() -> None:
+    plan = plan_by_hand("yolov3", board="rk3399pro", cuts=[40], on=[("B", None), ("N", None)])
+
+    assert [(stage.first_block, stage.last_block) for stage in plan.stages] == [(0, 40), (41, 74)]
+
+
+@pytest.mark.parametrize(
+    ("cuts", "on", "message"),
+    [
+        ([8], [("B", None)] * 2, "there is no cut 8: alexnet in 8 blocks has the cuts 0 to 6"),
+        ([4], [("B", 1), ("G", None)], "B:1 cannot be planned: B is given out in 4 of its 4 cores"),
+        ([4], [("B", None), ("B", None)], "the stages take 8 cores of B, which has 4"),
+        ([], [("cpu0", None)], "there is no processor 'cpu0' for cpu0; there are B, G, L; name"),
+    ],
+)
+def test_what_a_board_does_not_have_is_refused(
+    cuts: list[int], on: list[tuple[str, int | None]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        plan_by_hand("alexnet", board="khadas-vim3", cuts=cuts, on=on)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 _OF_NETWORK: Final = frozenset({"granularity", "max_live", "shapes", "fixed", "states"})
 _OF_EXPLAIN: Final = _OF_NETWORK | {"explain", "as_json", "debug"}
-_OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profile", "target"}
+_OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
+    *("cuts", "on", "runtimes", "profile", "board", "transfers", "target"),
+}
 
 
 @click.command(
@@ -38,6 +40,7 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {"cuts", "on", "runtimes", "profil
         "evener plan googlenet --granularity node --max-live 3",
         "evener plan resnet50 --cuts 4,11 --on cpu0:1,cpu0:1,cpu1",
         "evener plan model.onnx --precision int8 --calibration photos.npz --min-accuracy 0.97",
+        "evener plan alexnet --board khadas-vim3 --cuts 4 --on G,B",
     ),
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
     "evener bench NET.",
@@ -285,8 +288,8 @@ def _by_hand(
     from evener import workflow
 
     _refuse_beside("--on leaves nothing to choose", allowed=_OF_HAND)
-    asked = ("granularity", "max_live", "runtimes", "profile", "fixed", "states")
-    kept = {name: choices[name] for name in asked}
+    asked = ("granularity", "max_live", "runtimes", "profile", "board", "transfers")
+    kept = {name: choices[name] for name in (*asked, "fixed", "states")}
     with output.progress() as report:
         return workflow.plan_by_hand(
             net, cuts=cuts, on=on, shapes=dict(shapes), progress=report, **kept

@@ -87,7 +87,7 @@ def check_seats(seats: Sequence[Seat], stages: int, processors: Sequence[Process
         if processor is None:
             raise InputError(
                 f"there is no processor '{seat.processor}' for {seat}; there are "
-                f"{_listed(by_name)}: see evener processors"
+                f"{_listed(by_name)}; name one of these"
             )
         if _cores(seat, processor) not in processor.core_sets:
             raise InputError(
