@@ -7,7 +7,9 @@ from typing import Any, Final
 import click
 
 from evener.cli import output
+from evener.cli.groups import LONG, grouped
 
+_FLAGS_WIDTH: Final = 30  # as click has it; longer ones get a line of their own
 HELP: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -78,6 +80,22 @@ class Verb(click.Command):
             parent.ensure_object(Invocation).verb = info_name or ""
         with output.writing():  # of the help, if that is asked for
             return super().make_context(info_name, args, parent, **extra)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, under headings if there are many."""
+        records: dict[str, tuple[str, str]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                records[param.opts[-1]] = record
+        if len(records) < LONG:
+            super().format_options(ctx, formatter)
+            return
+        width = min(_FLAGS_WIDTH, max(len(flags) for flags, _ in records.values()))
+        for heading, names in grouped(records).items():
+            rows = [(f"{flags:<{width}}", text) for flags, text in map(records.__getitem__, names)]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write the examples, then what comes next."""

@@ -1,0 +1,46 @@
+"""Under which heading of a long help each option stands."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+LONG: Final = 16  # options; the help of a verb with fewer is read in one glance
+OTHERS: Final = "Other options"
+
+# An option means the same on every verb, so that one table serves them all.
+HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Network": ("--shape", "--fix", "--state"),
+    "Frames": ("--frames", "--limit", "--columns", "--id"),
+    "Pictures": ("--preset", "--scale", "--mean", "--std", "--fit"),
+    "Answers": ("--out", "--labels", "--annotate", "--trace"),
+    "Plan": (
+        *("--plan", "--objective", "--max-latency", "--min-rate", "--max-energy", "--memory"),
+        *("--stages", "--space", "--method", "--credits"),
+    ),
+    "Cuts": ("--granularity", "--max-live", "--explain", "--cuts", "--on"),
+    "Processors": ("--processors", "--runtimes", "--optimisation", "--profile"),
+    "Precision": ("--precision", "--calibration", "--max-error", "--min-accuracy"),
+    "Board": ("--board", "--transfers", "--no-compute", "--slowdown"),
+    "Way of running": (
+        *("--transport", "--ranks", "--batch", "--source-rate", "--policy", "--supervise"),
+    ),
+}
+
+
+def grouped(options: Iterable[str]) -> dict[str, list[str]]:
+    """Put options under their headings, both in the order of the table.
+
+    Args:
+        options: by the name that `HEADINGS` knows them by; any other stands under `OTHERS`, in the
+            order given.
+
+    Example:
+        >>> grouped(["--json", "--fix", "--shape"])
+        {'Network': ['--shape', '--fix'], 'Other options': ['--json']}
+    """
+    left = dict.fromkeys(options)
+    found = {
+        heading: [name for name in names if name in left] for heading, names in HEADINGS.items()
+    }
+    placed = {name for names in found.values() for name in names}
+    found[OTHERS] = [name for name in left if name not in placed]
+    return {heading: names for heading, names in found.items() if names}
