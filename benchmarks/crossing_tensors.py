@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from record import write_record
 
-from evener.cli.options import read_shape
+from evener.cli.values import read_shape
 from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.light import FILES
 from evener.network.model import load_network

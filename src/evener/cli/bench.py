@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from evener import units
-from evener.cli import options, output
+from evener.cli import options, output, values
 from evener.cli.precision import precision_options
 from evener.cli.verb import Verb
 from evener.errors import InputError
@@ -28,7 +28,7 @@ def read_limit(text: str) -> tuple[float | None, float | None]:
     """
     number = text.strip().removesuffix("x")
     if number == text.strip():
-        return options.read_time(text), None
+        return values.read_time(text), None
     try:
         share = float(number)
     except ValueError:
@@ -66,7 +66,7 @@ def read_share(text: str) -> float:
     nargs=-1,
     required=True,
     metavar="NET...",
-    callback=options.through(options.read_name),
+    callback=values.through(values.read_name),
 )
 @click.option(
     "--rounds",
@@ -80,14 +80,14 @@ def read_share(text: str) -> float:
     "--max-latency",
     "limit",
     metavar="TIME|SHAREx",
-    callback=options.through(read_limit),
+    callback=values.through(read_limit),
     help='Keep the latency of the plan below this, such as "80 ms"; 0.65x is that share of what '
     "99 of 100 frames take with copies, which is measured first. Exit code 1 if it is missed.",
 )
 @click.option(
     "--little",
     metavar="SHARE",
-    callback=options.through(read_share),
+    callback=values.through(read_share),
     help="Throttle half of the fastest cores to this share of their time, for everything that is "
     "measured, as if the machine had little cores: 0.4 is 1 ms in 2.5 ms. Needs root.",
 )
@@ -108,7 +108,7 @@ def command(
     optimisation: "Optimisation",
     processors: tuple[str, ...] | None,
     runtimes: tuple[str, ...] | None,
-    shapes: options.Shapes,
+    shapes: values.Shapes,
     fixed: dict[str, float],
     states: dict[str, str],
     precision: "PrecisionWish | None",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evener.cli import options, output
+from evener.cli import options, output, values
 from evener.cli.verb import Verb
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     what_next="Read the report, and run the network with the command that stands last. Change "
     "evener.toml and build again: only what it touches is run again.",
 )
-@click.argument("project", callback=options.through(options.read_path))
+@click.argument("project", callback=values.through(values.read_path))
 @options.json_option
 def command(*, project: Path, as_json: bool) -> int:
     """Build the network of a project.

@@ -9,7 +9,8 @@ from typing import Any, Final
 import click
 
 from evener.cli import targets
-from evener.cli.options import CommandT, read_names, read_path, through
+from evener.cli.options import CommandT
+from evener.cli.values import read_names, read_path, through
 from evener.errors import InputError
 
 _SOURCES: Final = (

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from evener.cli import options, output
+from evener.cli import output, values
 from evener.cli.verb import Verb
 from evener.errors import InputError, InvalidFileError
 
@@ -70,13 +70,13 @@ size = "<= 2 MB ?\""""
     ),
     what_next="Read and change FOLDER/evener.toml, then: evener build FOLDER.",
 )
-@click.argument("folder", callback=options.through(options.read_path))
+@click.argument("folder", callback=values.through(values.read_path))
 @click.option(
     "--data",
     default=DIGITS,
     show_default=True,
     metavar="digits|FILE",
-    callback=options.through(options.read_name),
+    callback=values.through(values.read_name),
     help="The dataset: built in, a .csv or .tsv table whose first line names its columns, or an "
     ".npz file of arrays.",
 )

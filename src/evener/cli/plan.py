@@ -9,7 +9,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from evener.cli import options, output, targets
+from evener.cli import options, output, targets, values
 from evener.cli.precision import precision_options
 from evener.cli.verb import Verb
 from evener.errors import InfeasibleError
@@ -45,7 +45,7 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
     what_next="Run it: evener run NET --plan FILE --frames 100. Hold it against the baselines: "
     "evener bench NET.",
 )
-@click.argument("net", callback=options.through(options.read_name))
+@click.argument("net", callback=values.through(values.read_name))
 @options.granularity_option
 @options.max_live_option
 @click.option(
@@ -75,27 +75,27 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
     "--max-latency",
     "max_latency_s",
     metavar="TIME",
-    callback=options.through(options.read_time),
+    callback=values.through(values.read_time),
     help='Only plans at most this slow, such as "40 ms".',
 )
 @click.option(
     "--min-rate",
     "min_rate_hz",
     metavar="RATE",
-    callback=options.through(options.read_rate),
+    callback=values.through(values.read_rate),
     help='Only plans at least this quick, such as "10 /s".',
 )
 @click.option(
     "--max-energy",
     "max_energy_j",
     metavar="ENERGY",
-    callback=options.through(options.read_energy),
+    callback=values.through(values.read_energy),
     help='Only plans that take at most this per frame, such as "0.5 J".',
 )
 @click.option(
     "--memory",
     metavar="LIMITS",
-    callback=options.through(options.read_memory),
+    callback=values.through(values.read_memory),
     help="What the sessions on a processor may hold together, such as B=512MB,G=1GB.  "
     "[default: what the profile or board says]",
 )
@@ -104,7 +104,7 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
 @click.option(
     "--on",
     metavar="PROCESSORS",
-    callback=options.through(options.read_places),
+    callback=values.through(values.read_places),
     help="The processor of each stage, with how many of its cores, such as cpu0:1,cpu1:4,gpu0; "
     "nothing is left to choose then.",
 )
@@ -135,19 +135,19 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
     "-o",
     "target",
     metavar="FILE",
-    callback=options.through(targets.artifact("plan", "plans")),
+    callback=values.through(targets.artifact("plan", "plans")),
     help="Write the plan to this file; of --objective pareto all plans.",
 )
 @options.json_option
 def command(
     *,
     net: str,
-    shapes: options.Shapes,
+    shapes: values.Shapes,
     target: Path | None,
     as_json: bool,
     explain: bool,
     cuts: tuple[int, ...] | None,
-    on: options.Places | None,
+    on: values.Places | None,
     **choices: Any,  # noqa: ANN401 - the options above, each handed on under its own name
 ) -> None:
     """Split a network over the processors.
@@ -192,7 +192,7 @@ def command(
 
 def _front(
     net: str,
-    shapes: options.Shapes,
+    shapes: values.Shapes,
     target: Path | None,
     choices: dict[str, Any],
     *,
@@ -247,7 +247,7 @@ def _profile(
     return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
 
 
-def _planned(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool) -> "Plan":
+def _planned(net: str, shapes: values.Shapes, choices: dict[str, Any], *, as_json: bool) -> "Plan":
     from evener import workflow
 
     with _counting_paper(net, shapes, choices, as_json=as_json), output.progress() as report:
@@ -256,7 +256,7 @@ def _planned(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_js
 
 @contextmanager
 def _counting_paper(
-    net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool
+    net: str, shapes: values.Shapes, choices: dict[str, Any], *, as_json: bool
 ) -> Iterator[None]:
     """Still count the plans of the paper's space for programs where there is none."""
     from evener import workflow
@@ -281,8 +281,8 @@ def _counting_paper(
 def _by_hand(
     net: str,
     cuts: tuple[int, ...],
-    on: options.Places,
-    shapes: options.Shapes,
+    on: values.Places,
+    shapes: values.Shapes,
     choices: dict[str, Any],
 ) -> "Plan":
     from evener import workflow
@@ -296,7 +296,7 @@ def _by_hand(
         )
 
 
-def _explain(net: str, shapes: options.Shapes, choices: dict[str, Any], *, as_json: bool) -> None:
+def _explain(net: str, shapes: values.Shapes, choices: dict[str, Any], *, as_json: bool) -> None:
     from evener import workflow
 
     asked = {name: choices[name] for name in ("granularity", "max_live", "fixed", "states")}
@@ -351,7 +351,7 @@ def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) 
 
 
 def _advice(
-    net: str, plan: "Plan", profile: "Profile", shapes: options.Shapes, choices: dict[str, Any]
+    net: str, plan: "Plan", profile: "Profile", shapes: values.Shapes, choices: dict[str, Any]
 ) -> list[str]:
     """Say where a block that no cut parts holds all others up, and that it can be opened."""
     from evener import workflow

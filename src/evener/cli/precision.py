@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from evener.cli import options
+from evener.cli import values
 from evener.units import count
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _OPTIONS = (
     click.option(
         "--calibration",
         metavar="FILE.npz|FOLDER",
-        callback=options.through(options.read_path),
+        callback=values.through(values.read_path),
         help="At least 32 frames like those to come, in an npz file or a folder of such: one array "
         "per input, and perhaps an array 'labels' with the class of each frame.",
     ),

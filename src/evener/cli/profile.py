@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from evener.cli import options, output, targets
+from evener.cli import options, output, targets, values
 from evener.cli.precision import precision_options
 from evener.cli.verb import Verb
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     what_next="Plan with it: evener plan NET finds what was kept, and evener plan NET --profile "
     "FILE takes a file, also one from another machine.",
 )
-@click.argument("net", callback=options.through(options.read_name))
+@click.argument("net", callback=values.through(values.read_name))
 @options.granularity_option
 @options.max_live_option
 @options.processors_option
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "-o",
     "target",
     metavar="FILE",
-    callback=options.through(targets.artifact("profile")),
+    callback=values.through(targets.artifact("profile")),
     help="Write the profile to this file too.",
 )
 @click.option("--fresh", is_flag=True, help="Measure again, whatever was kept.")
@@ -50,7 +50,7 @@ def command(
     max_live: int | None,
     processors: tuple[str, ...] | None,
     runtimes: tuple[str, ...] | None,
-    shapes: options.Shapes,
+    shapes: values.Shapes,
     fixed: dict[str, float],
     states: dict[str, str],
     precision: "PrecisionWish | None",

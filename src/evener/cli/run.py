@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from evener.cli import live_view, options, output, targets
+from evener.cli import live_view, options, output, targets, values
 from evener.cli.frames import frame_options, gather
 from evener.cli.precision import precision_options
 from evener.cli.verb import Invocation, Verb
@@ -47,12 +47,12 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     ),
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
 )
-@click.argument("net", callback=options.through(options.read_name))
+@click.argument("net", callback=values.through(values.read_name))
 @frame_options
 @click.option(
     "--plan",
     metavar="FILE",
-    callback=options.through(options.read_path),
+    callback=values.through(values.read_path),
     help="Run the plan in this file.  [default: the best one]",
 )
 @options.stages_option
@@ -78,7 +78,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 @click.option(
     "source_rate_hz",
     "--source-rate",
-    type=options.Number(min=1e-6),
+    type=values.Number(min=1e-6),
     metavar="HZ",
     help="Let so many frames come a second.  [default: as many as are taken]",
 )
@@ -114,7 +114,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 )
 @click.option(
     "--slowdown",
-    type=options.Number(min=1, max=1e6),
+    type=values.Number(min=1, max=1e6),
     metavar="X",
     help="On the board, let everything take X times as long, so that this machine can keep up.",
 )
@@ -128,7 +128,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 def command(
     *,
     net: str,
-    shapes: options.Shapes,
+    shapes: values.Shapes,
     as_json: bool,
     **choices: Any,  # noqa: ANN401 - the options above, each handed on under its own name
 ) -> int:
@@ -160,7 +160,7 @@ def command(
 
 def _answer(
     net: str,
-    shapes: options.Shapes,
+    shapes: values.Shapes,
     *,
     as_json: bool,
     **choices: Any,  # noqa: ANN401 - as for the command

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evener.cli import options, output
+from evener.cli import options, output, values
 from evener.cli.verb import Verb
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     what_next="Ask it with the curl line that it prints, or with any client of the Open Inference "
     "Protocol; look at its figures at /metrics. SIGTERM ends it, with what it took answered.",
 )
-@click.argument("net", callback=options.through(options.read_name))
+@click.argument("net", callback=values.through(values.read_name))
 @click.option(
     "--plan",
     metavar="FILE",
-    callback=options.through(options.read_path),
+    callback=values.through(values.read_path),
     help="Serve by the plan in this file.  [default: the project's, or the best one]",
 )
 @options.stages_option
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--host",
     metavar="ADDRESS",
-    callback=options.through(options.read_name),
+    callback=values.through(values.read_name),
     help="Listen at this address; 0.0.0.0 lets other machines in.  [default: the project's, or "
     "127.0.0.1]",
 )
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 @options.shape_option
 @options.fix_option
 @options.json_option
-def command(*, net: str, shapes: options.Shapes, as_json: bool, **choices: Any) -> None:  # noqa: ANN401 - the options above, each handed on under its own name
+def command(*, net: str, shapes: values.Shapes, as_json: bool, **choices: Any) -> None:  # noqa: ANN401 - the options above, each handed on under its own name
     """Answer predictions over HTTP.
 
     NET is an ONNX file, the name of a built-in network, or the folder of a project that was built.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evener.cli import options, output, targets
+from evener.cli import options, output, targets, values
 from evener.cli.verb import Verb
 from evener.errors import InputError
 from evener.units import show
@@ -39,7 +39,7 @@ from evener.units import show
 @click.option(
     "--svg",
     metavar="FILE",
-    callback=options.through(targets.read_svg),
+    callback=values.through(targets.read_svg),
     help="Draw a timeline into this file too.",
 )
 @options.json_option
@@ -69,7 +69,7 @@ def command(
 
 def _file(name: str) -> Path:
     try:
-        return options.read_path(name)
+        return values.read_path(name)
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="'FILE'") from error
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evener.cli import options, output
+from evener.cli import options, output, values
 from evener.cli.verb import Verb
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     what_next="Run the files one after the other with whatever reads ONNX: each reads what the one "
     "before it hands on. evener plan NET --explain lists the cuts.",
 )
-@click.argument("net", callback=options.through(options.read_name))
+@click.argument("net", callback=values.through(values.read_name))
 @options.cuts_option(required=True)
 @click.option(
     "-o",
     "folder",
     metavar="FOLDER",
     required=True,
-    callback=options.through(options.read_path),
+    callback=values.through(values.read_path),
     help="Write the files into this folder, which must not exist yet.",
 )
 @options.granularity_option
@@ -44,7 +44,7 @@ def command(
     folder: Path,
     granularity: "Granularity",
     max_live: int | None,
-    shapes: options.Shapes,
+    shapes: values.Shapes,
     fixed: dict[str, float],
     states: dict[str, str],
     as_json: bool,

@@ -8,7 +8,7 @@ from typing import Final
 
 from evener.artifacts.files import peek, regular_target
 from evener.artifacts.timeline import HEAD
-from evener.cli.options import read_path
+from evener.cli.values import read_path
 from evener.errors import InputError, InvalidFileError
 
 
