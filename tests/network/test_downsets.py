@@ -67,3 +67,7 @@ def test_narrow_ones_are_few_where_all_would_be_very_many() -> None:
     assert downsets(free, most=100_000) is None
     assert len(narrow_downsets(free, ends=2, most=100_000) or ()) == 1 + 50 + 50 * 49 // 2
     assert narrow_downsets(free, ends=2, most=1_275) is None
+
+
+def test_more_ends_than_nodes_are_listed_at_once() -> None:
+    assert narrow_downsets([[], []], ends=10**12, most=10) == (0, 1, 2, 3)

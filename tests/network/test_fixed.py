@@ -50,6 +50,7 @@ def test_it_is_part_of_the_hash() -> None:
         ({"time": 3}, "'time' is fixed to 3, and is no input; did you mean 'times'? inputs: x"),
         ({"times": 2.5}, "the input 'times' is int64 and cannot be 2.5; give a number that it can"),
         ({"on": 2}, "the input 'on' is bool and cannot be 2"),
+        ({"x": 1e39}, "the input 'x' is float32 and cannot be 1e+39"),
         ({"times": float("inf")}, "the input 'times' is int64 and cannot be inf"),
         ({"x": 1, "times": 1, "on": 1}, "every input is fixed (x, times, on), so that no frame"),
     ],

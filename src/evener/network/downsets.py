@@ -74,6 +74,8 @@ def narrow_downsets(
     found = layer = {0}
     for _ in range(ends):
         layer = {done | closed for done in layer for closed in with_all_before} - found
+        if not layer:
+            break
         found = found | layer
         if len(found) > most:
             return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,8 @@ def _filled(value: ir.Value, number: float) -> NDArray[Any]:
     dtype = value.dtype.numpy()
     with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is refused below
         held = np.array(number).astype(dtype)
-    if dtype.kind != "f" and held != number:
+    lost = isinf(held) and not isinf(number) if dtype.kind == "f" else held != number
+    if lost:
         raise InvalidNetworkError(
             f"the input '{value.name}' is {dtype.name} and cannot be {number:g}; give a number "
             "that it can hold"

@@ -154,7 +154,7 @@ def find_places(
 def _downsets(flow: Flow, units: tuple[int, ...], max_live: int) -> tuple[int, list[int]]:
     """List the sets of nodes that can have run when some but not all units have."""
     needs = needs_of(flow, units)
-    for ends in range(max_live, 0, -1):
+    for ends in (max_live, *range(min(max_live - 1, len(units)), 0, -1)):
         found = narrow_downsets(needs, ends=ends, most=MOST_DOWNSETS)
         if found is not None:
             inner = (one for one in found if 0 < one < (1 << len(units)) - 1)
