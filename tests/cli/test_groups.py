@@ -29,6 +29,7 @@ def test_a_long_help_has_headings_and_leaves_no_option_out(verb: str) -> None:
 
     assert "\nNetwork:\n" in shown
     assert f"\n{OTHERS}:\n" in shown
+    assert "NET" not in map(str.strip, shown.splitlines())  # an argument is no option
     assert command is not None
     for param in command.params:
         for name in (*param.opts, *param.secondary_opts):

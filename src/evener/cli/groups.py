@@ -8,7 +8,6 @@ OTHERS: Final = "Other options"
 
 # An option means the same on every verb, so that one table serves them all.
 HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Network": ("--shape", "--fix", "--state"),
     "Frames": ("--frames", "--limit", "--columns", "--id"),
     "Pictures": ("--preset", "--scale", "--mean", "--std", "--fit"),
     "Answers": ("--out", "--labels", "--annotate", "--trace"),
@@ -23,6 +22,7 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "Way of running": (
         *("--transport", "--ranks", "--batch", "--source-rate", "--policy", "--supervise"),
     ),
+    "Network": ("--shape", "--fix", "--state"),
 }
 
 

@@ -85,7 +85,7 @@ class Verb(click.Command):
         """Write the options, under headings if there are many."""
         records: dict[str, tuple[str, str]] = {}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
                 records[param.opts[-1]] = record
         if len(records) < LONG:
