@@ -1,22 +1,22 @@
 """`evener plan NET`: cut a network into stages and give each its cores."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import msgspec
 from click.core import ParameterSource
 
 from evener.cli import options, output, targets, values
+from evener.cli.plan_json import no_plan_for_programs, plan_for_programs
 from evener.cli.precision import precision_options
 from evener.cli.verb import Verb
 from evener.errors import InfeasibleError
 from evener.units import count, show
 
 if TYPE_CHECKING:
-    from evener.artifacts.plan import Plan, Stage
+    from evener.artifacts.plan import Plan
     from evener.artifacts.profile import Profile
 
 _OF_NETWORK: Final = frozenset({"granularity", "max_live", "shapes", "fixed", "states"})
@@ -323,22 +323,6 @@ def _refuse_beside(why: str, *, allowed: frozenset[str]) -> None:
         raise click.UsageError(f"{why}: leave out {', '.join(given)}")
 
 
-def no_plan_for_programs(cut_points: int, configurations: int) -> dict[str, Any]:
-    """Put what is known of a space without a plan into the keys that programs may rely on."""
-    unknown = ("rate_hz", "latency_s", "energy_j", "bound_rate_hz", "elapsed_s", "simulated")
-    counts = {"cut_points": cut_points, "configurations": configurations, "stages": []}
-    return counts | dict.fromkeys(unknown)
-
-
-def plan_for_programs(plan: "Plan") -> dict[str, Any]:
-    """Put a plan into the keys that programs may rely on."""
-    content: dict[str, Any] = msgspec.to_builtins(plan)
-    stages = [_stage(stage) for stage in plan.stages]
-    if plan.granularity == "node":  # its blocks are steps from place to place: only nodes say what
-        stages = [stage | {"first_block": None, "last_block": None} for stage in stages]
-    return content | {"stages": stages}
-
-
 def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) -> list[str]:
     from evener.plan.decide import make_baseline
 
@@ -368,21 +352,3 @@ def _advice(
             "tensors cross: try --granularity node"
         )
     ]
-
-
-def _stage(stage: "Stage") -> dict[str, Any]:
-    # A stage's processor, cores, runtime and precision are those of its first lane.
-    lane = stage.lanes[0]
-    content: dict[str, Any] = msgspec.to_builtins(stage)
-    return content | {
-        "processor": lane.processor,
-        "cores": lane.cores,
-        "runtime": _joined(part.runtime for part in lane.parts),
-        "precision": _joined(part.precision for part in lane.parts),
-        "execution": _joined(part.execution for part in lane.parts),
-        "replicas": len(stage.lanes),
-    }
-
-
-def _joined(names: Iterable[str]) -> str:
-    return "+".join(dict.fromkeys(names))
