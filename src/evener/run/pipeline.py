@@ -19,13 +19,14 @@ from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
 from evener.network.state import State
+from evener.run.admission import check_frame, check_plan
 from evener.run.entry import Entry, Frame
 from evener.run.live import LiveSource, Policy, Waiting
 from evener.run.record import LaneProgress, Record, trace_of
 from evener.run.sink import Emit, Failed, Sink
 from evener.run.transport import Joints, Transport, get_transport
 from evener.run.wiring import Wiring, wire
-from evener.runtime.session import Array, Optimisation, Runtime
+from evener.runtime.session import Optimisation, Runtime
 
 Segments = Callable[[int, int], bytes]
 CLOSE_PATIENCE_S: Final = 10.0
@@ -70,7 +71,7 @@ class Pipeline:
         self.plan = plan
         self.inputs = tuple(inputs)
         self.credits = plan.credits if credits is None else credits
-        _check(plan, self.credits, runtimes)
+        check_plan(plan, self.credits, runtimes)
         self._segments = segments
         self._low = variants or {}
         self._states = states
@@ -119,7 +120,7 @@ class Pipeline:
             InputError: an array of a wrong shape or type, with the number of its frame.
         """
         for number, frame in enumerate(frames):
-            _check_frame(number, frame, self.inputs)
+            check_frame(number, frame, self.inputs)
 
     def __enter__(self) -> Self:
         """Open every lane's sessions in its own pinned thread.
@@ -341,7 +342,7 @@ class Pipeline:
 
     def _checked(self, frames: Iterable[Frame], first: int) -> Iterator[Frame]:
         for number, frame in enumerate(frames, first):
-            _check_frame(number, frame, self.inputs)
+            check_frame(number, frame, self.inputs)
             yield tuple([a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in frame])
 
 
@@ -353,48 +354,3 @@ def _late(name: str, stage: int, lane: Lane | None) -> StageFailedError:
         processor="" if lane is None else lane.processor,
         cores=() if lane is None else lane.cores,
     )
-
-
-def _check(plan: Plan, credits: int, runtimes: Mapping[str, Runtime]) -> None:
-    if credits < 1:
-        raise InputError(f"{credits} credits let no frame in; give at least 1")
-    if not plan.stages:
-        raise InputError(f"the plan of '{plan.network}' has no stage; plan the network again")
-    following = 0
-    for index, stage in enumerate(plan.stages):
-        for lane in stage.lanes:
-            block = following
-            for part in lane.parts:
-                if part.first_block != block or part.last_block < part.first_block:
-                    raise InputError(
-                        f"stage {index} on {lane.processor} runs blocks {part.first_block} to "
-                        f"{part.last_block} where block {block} is next; plan the network again"
-                    )
-                block = part.last_block + 1
-                if part.runtime not in runtimes:
-                    raise InputError(
-                        f"stage {index} on {lane.processor} needs the runtime '{part.runtime}', "
-                        f"there is {', '.join(runtimes) or 'none'}; install it or plan again"
-                    )
-            if block != stage.last_block + 1:
-                raise InputError(
-                    f"stage {index} on {lane.processor} ends before block {block}, not after its "
-                    f"last block {stage.last_block}; plan the network again"
-                )
-        if not stage.lanes:
-            raise InputError(f"stage {index} has no lane; plan the network again")
-        following = stage.last_block + 1
-
-
-def _check_frame(number: int, frame: Frame | Array, inputs: Sequence[Tensor]) -> None:
-    if isinstance(frame, np.ndarray) or len(frame) != len(inputs):
-        raise InputError(
-            f"frame {number} must be a tuple of {len(inputs)} arrays, one per input of the "
-            f"network: {', '.join(tensor.name for tensor in inputs)}"
-        )
-    for array, tensor in zip(frame, inputs, strict=True):
-        if array.shape != tensor.shape or array.dtype != tensor.dtype:
-            raise InputError(
-                f"frame {number} gives {array.dtype} {list(array.shape)} for '{tensor.name}', "
-                f"which takes {tensor.dtype} {list(tensor.shape)}"
-            )
