@@ -1,6 +1,5 @@
 """Planning here is measuring and trying; planning for elsewhere is predicting."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -10,11 +9,11 @@ from evener.artifacts.files import save
 from evener.artifacts.plan import Measured, Plan
 from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
-from evener.testing import plans, tiny
+from evener.testing import plans
 from evener.workflow import plan as under_test
 from evener.workflow.board import open_on_board
 from evener.workflow.live import best_measured, summarise
-from evener.workflow.plan import count_plans, plan_network
+from evener.workflow.plan import plan_network
 from evener.workflow.profile import profile_network
 from evener.workflow.wish import Wish, best_plans, decide
 
@@ -63,25 +62,6 @@ def test_a_limit_that_nothing_keeps_says_what_is_possible(net: str) -> None:
 
     assert caught.value.needed == 1e-9
     assert caught.value.available is not None
-
-
-@pytest.mark.parametrize(
-    ("net", "counted"),
-    [
-        ("alexnet", (7, 126)),
-        ("googlenet", (12, 396)),
-        ("resnet50", (17, 816)),
-        ("squeezenet", (18, 918)),
-    ],
-)
-def test_the_plans_of_the_paper_are_counted_whatever_the_machine(
-    net: str, counted: tuple[int, int]
-) -> None:
-    assert count_plans(net) == counted
-
-
-def test_the_plans_of_a_board_are_counted_by_its_parts() -> None:
-    assert count_plans("googlenet", board="khadas-vim3") == (10, 270)
 
 
 def test_a_plan_for_a_board_is_a_prediction() -> None:
@@ -188,14 +168,3 @@ def test_rounds_are_put_together_by_median_and_quartiles() -> None:
     assert found.latency_p50_s == pytest.approx(1 / 3)
     assert (found.rounds, found.rivals) == (5, 2)
     assert summarise(traces[:1], rivals=0).rate_low_hz == 1.0
-
-
-def test_by_the_rule_node_only_nested_cuts_are_counted(
-    write: Callable[[str, bytes], str],
-) -> None:
-    assert count_plans("googlenet", granularity="node")[0] == 57
-    # In every one of nine modules four places are in branches of their own.
-    assert count_plans("googlenet", granularity="node")[1] < 6 * 57 * 56 // 2
-
-    net = write("unet.onnx", tiny.unet(depth=2))  # a chain but for its skips
-    assert count_plans(net, granularity="node", max_live=3) == (6, 6 * 15)

@@ -13,8 +13,9 @@ from evener.network.cuts import segments_between
 from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States
-from evener.workflow.plan import planning_times, with_nodes
+from evener.workflow.plan import with_nodes
 from evener.workflow.profile import profile_opened, refine_profile
+from evener.workflow.times import planning_times
 from evener.workflow.wish import interpolated
 
 

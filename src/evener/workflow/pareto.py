@@ -10,8 +10,9 @@ from evener.artifacts.profile import Granularity
 from evener.plan.foresee import with_simulated
 from evener.workflow.admit import decide_admitted
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States
-from evener.workflow.plan import planning_times, settle_profile, with_nodes
+from evener.workflow.plan import settle_profile, with_nodes
 from evener.workflow.precision import PrecisionWish
+from evener.workflow.times import planning_times
 from evener.workflow.wish import Wish, decide_front
 
 

@@ -10,27 +10,18 @@ from evener.artifacts.files import Kept
 from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Granularity, Profile
 from evener.errors import InfeasibleError, InputError
-from evener.network.blocks import cut_into_blocks
 from evener.network.frames import random_frames
-from evener.network.model import load_network
 from evener.plan.contended import contended
-from evener.plan.count import paper_configurations
 from evener.plan.foresee import with_simulated
-from evener.plan.problem import PAPER_STAGES
 from evener.profile.energy import find_meter
 from evener.workflow.admit import admitted, decide_admitted
-from evener.workflow.board import open_on_board
 from evener.workflow.cache import keep, recall
 from evener.workflow.live import choose_live
-from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
-from evener.workflow.precision import PrecisionWish, with_precisions
-from evener.workflow.profile import (
-    load_profile,
-    only_runtimes,
-    profile_opened,
-    refine_profile,
-)
+from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States
+from evener.workflow.precision import PrecisionWish
+from evener.workflow.profile import profile_opened, refine_profile
 from evener.workflow.steps import code_version
+from evener.workflow.times import planning_times
 from evener.workflow.wish import (
     BEST,
     Wish,
@@ -142,79 +133,6 @@ def plan_network(
     return with_nodes(with_simulated(predicted[0], known), opened)
 
 
-def planning_times(
-    net: str,
-    *,
-    granularity: Granularity,
-    max_live: int | None,
-    space: Literal["paper", "full"],
-    processors: Sequence[str] | None,
-    runtimes: Sequence[str] | None,
-    shapes: Shapes | None,
-    fixed: Fixed | None,
-    states: States | None,
-    profile: Path | None,
-    board: str | None,
-    transfers: bool,
-    precision: PrecisionWish | None,
-    progress: Progress | None,
-) -> tuple[Profile, Opened | None] | Opened:
-    """Find the times to plan by: those of a board or a file, or the network, to be timed here.
-
-    The arguments are those of `plan_network`, and so are the errors.
-
-    Returns:
-        The profile, and the network that it is of where that itself is known; or the opened
-        network.
-    """
-    if board is not None:
-        others = {
-            "max-live": max_live,
-            "profile": profile,
-            "runtimes": runtimes,
-            "precision": precision,
-        }
-        given = [f"--{name}" for name, other in others.items() if other is not None]
-        if granularity != "paper":
-            given.insert(0, "--granularity")
-        if given:
-            raise InputError(
-                "a board's table has times of its own, for parts and runtimes of its own: give "
-                f"--board, or {', '.join(given)}"
-            )
-        known = open_on_board(
-            net, board, transfers=transfers, shapes=shapes, fixed=fixed, states=states
-        ).profile
-        return known, None
-    if transfers:
-        raise InputError("only a board has times of transfers: give --board with --transfers")
-    if profile is not None:
-        # The file may be of another machine: its processors and runtimes count, not those here.
-        opened = open_network(
-            net,
-            granularity=granularity,
-            max_live=max_live,
-            shapes=shapes,
-            fixed=fixed,
-            states=states,
-        )
-        opened = with_precisions(opened, precision, progress=progress)
-        return only_runtimes(load_profile(profile, opened).value, runtimes), opened
-    opened = open_network(
-        net,
-        granularity=granularity,
-        max_live=max_live,
-        shapes=shapes,
-        fixed=fixed,
-        states=states,
-        processors=processors,
-        runtimes=runtimes,
-    )
-    if space == "paper":
-        check_paper(opened)
-    return with_precisions(opened, precision, progress=progress)
-
-
 def with_nodes(plan: Plan, opened: Opened | None) -> Plan:
     """Name the nodes of each stage of a plan by the rule "node"; return others as they are."""
     if opened is None or plan.granularity != "node":
@@ -226,66 +144,6 @@ def with_nodes(plan: Plan, opened: Opened | None) -> Plan:
         for stage in plan.stages
     )
     return msgspec.structs.replace(plan, stages=stages)
-
-
-def count_plans(
-    net: str,
-    *,
-    granularity: Granularity = "paper",
-    max_live: int | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
-    board: str | None = None,
-) -> tuple[int, int]:
-    """Count the cut points of a network and its plans in the paper's space, whatever the machine.
-
-    Args:
-        net: path of an ONNX file, or name of a built-in network.
-        granularity: rule by which it is cut.
-        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
-        board: a board whose table names the network and its parts.
-
-    Returns:
-        N cut points, and C(N,2)·3! plans of three non-empty stages on three processors; by the rule
-        "node" fewer, as only nested cuts follow each other.
-
-    Example:
-        >>> count_plans("squeezenet")
-        (18, 918)
-    """
-    if board is not None:
-        points = (
-            len(open_on_board(net, board, shapes=shapes, fixed=fixed, states=states).profile.blocks)
-            - 1
-        )
-        return points, paper_configurations(points)
-    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
-    blocks = cut_into_blocks(network, granularity, max_live=max_live)
-    return len(blocks.cuts), paper_configurations(len(blocks.cuts), blocks.form_segment)
-
-
-def check_paper(opened: Opened) -> None:
-    """Refuse the paper's space on a machine of fewer than three processors, before measuring.
-
-    Raises:
-        InfeasibleError: too few processors; the text still counts the plans.
-    """
-    found = len(opened.machine.processors)
-    if found < PAPER_STAGES:
-        points = len(opened.blocks.cuts)
-        plans = paper_configurations(points, opened.blocks.form_segment)
-        raise InfeasibleError(
-            f"the space 'paper' puts {PAPER_STAGES} stages on {PAPER_STAGES} processors, and "
-            f"{opened.machine.host} has {found}; {opened.network.name} has {points} cut points, "
-            f"which make {plans} such plans. Take the space 'full', or "
-            "--profile of a machine with more processors",
-            needed=PAPER_STAGES,
-            available=found,
-        )
 
 
 def check_energy(wish: Wish) -> None:
