@@ -31,20 +31,11 @@ def lay_out_explanation(explanation: Explanation) -> RenderableType:
             for index, block in enumerate(explanation.blocks)
         ],
     )
-    if not explanation.no_cuts:
-        return Group(blocks, "every two neighbouring main layers can be parted")
-    return Group(
-        blocks,
-        table(
-            "main layers that no cut can part, as one tensor may cross it, and what would cross at "
-            "the best place between them",
-            (">block", "after", "before", "would cross", "no cut because"),
-            [
-                (str(one.block), one.after, one.before, _tensors(one.tensors), one.reason)
-                for one in explanation.no_cuts
-            ],
-        ),
+    title = (
+        "main layers that no cut can part, as one tensor may cross it, and what would cross at "
+        "the best place between them"
     )
+    return Group(blocks, _no_cuts(explanation, title))
 
 
 def _lay_out_places(explanation: Explanation) -> RenderableType:
@@ -78,20 +69,23 @@ def _lay_out_places(explanation: Explanation) -> RenderableType:
             for cut in explanation.cuts
         ],
     )
+    title = (
+        "main layers that are apart at no cut, and what would cross at the best place where "
+        "they are"
+    )
+    return Group(parts, cuts, _no_cuts(explanation, title))
+
+
+def _no_cuts(explanation: Explanation, title: str) -> RenderableType:
     if not explanation.no_cuts:
-        return Group(parts, cuts, "every two neighbouring main layers can be parted")
-    return Group(
-        parts,
-        cuts,
-        table(
-            "main layers that are apart at no cut, and what would cross at the best place where "
-            "they are",
-            (">block", "after", "before", "would cross", "no cut because"),
-            [
-                (str(one.block), one.after, one.before, _tensors(one.tensors), one.reason)
-                for one in explanation.no_cuts
-            ],
-        ),
+        return "every two neighbouring main layers can be parted"
+    return table(
+        title,
+        (">block", "after", "before", "would cross", "no cut because"),
+        [
+            (str(one.block), one.after, one.before, _tensors(one.tensors), one.reason)
+            for one in explanation.no_cuts
+        ],
     )
 
 
