@@ -286,7 +286,7 @@ def test_a_folder_without_a_project_is_refused(
 ) -> None:
     unchanged()
 
-    refused(evener, "build", "nowhere", message="give a folder that holds a evener.toml")
+    refused(evener, "build", "nowhere", message="give a folder that holds an evener.toml")
 
 
 def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(

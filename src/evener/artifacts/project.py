@@ -158,7 +158,7 @@ def load_project(folder: Path) -> Project:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; give a folder that holds a "
+            f"cannot read {path}: {error.strerror or error}; give a folder that holds an "
             f"{FILE_NAME}",
             path=str(path),
         ) from error
