@@ -6,8 +6,8 @@ import pytest
 
 from evener.artifacts.profile import Profile
 from evener.plan.count import full_configurations, paper_configurations
-from evener.plan.exhaustive import every_chain
 from evener.plan.problem import make_problem
+from evener.testing.chains import every_chain
 
 ProfileOf = Callable[..., Profile]
 

@@ -6,8 +6,9 @@ import pytest
 
 from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
-from evener.plan.exhaustive import every_chain, front, pareto_front
+from evener.plan.exhaustive import front, pareto_front
 from evener.plan.problem import make_problem
+from evener.testing.chains import every_chain
 
 ProfileOf = Callable[..., Profile]
 

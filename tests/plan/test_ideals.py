@@ -14,6 +14,7 @@ from evener.plan import chain, exhaustive
 from evener.plan.count import divisions, full_configurations, paper_configurations
 from evener.plan.decide import make_plan
 from evener.plan.problem import make_problem
+from evener.testing.chains import every_chain
 
 ProfileOf = Callable[..., Profile]
 Costs = dict[str, list[float]]
@@ -118,7 +119,7 @@ def test_of_plans_without_replicas_the_best_is_exactly_the_best_row(
             problem.lane_s(step.team.lanes[0][0], step.first_block, step.last_block, 0)
             for step in steps
         )
-        for steps in exhaustive.every_chain(problem)
+        for steps in every_chain(problem)
         if all(sum(count for _, count in step.team.lanes) == 1 for step in steps)
     )
 
@@ -133,7 +134,7 @@ def test_only_plans_of_segments_that_exist_are_counted(
     needs, costs = case
     problem = make_problem(profiled(profile_of, needs, costs))
 
-    assert full_configurations(problem) == sum(1 for _ in exhaustive.every_chain(problem))
+    assert full_configurations(problem) == sum(1 for _ in every_chain(problem))
     assert divisions(problem.blocks, 4, problem.form_segment) == tuple(
         sum(1 for _ in sequences(needs, stages)) for stages in (1, 2, 3, 4)
     )
@@ -149,7 +150,7 @@ def test_the_paper_space_counts_pairs_of_nested_cuts(profile_of: ProfileOf) -> N
 
     assert plan.configurations == (4 * 3 // 2 - 1) * 6 == 30
     assert plan.configurations == paper_configurations(4, problem.form_segment)
-    assert plan.configurations == sum(1 for _ in exhaustive.every_chain(problem, stages=3))
+    assert plan.configurations == sum(1 for _ in every_chain(problem, stages=3))
     assert (plan.cut_points, plan.max_live) == (4, 9)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evener.errors import ChannelClosedError, InputError
 from evener.run.entry import Arrival, Frame
-from evener.run.live import POLICIES, LiveSource, Policy, Waiting, paced
+from evener.run.live import LiveSource, Policy, Waiting, paced
 from evener.run.pipeline import Pipeline
 from evener.testing import plans
 from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, vector
@@ -222,7 +222,3 @@ def test_a_pace_is_kept_from_the_start_and_not_from_the_last_frame() -> None:
 def test_a_rate_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="no 0 frames a second"):
         next(paced([frame(0)], 0.0))
-
-
-def test_the_policies_are_the_agreed_ones() -> None:
-    assert ("block", *DROPPING) == POLICIES

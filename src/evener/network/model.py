@@ -54,22 +54,6 @@ class Network:
             )
         return values[name]
 
-    def shape_of(self, name: str) -> tuple[int, ...]:
-        """Return the static shape of the value of a name.
-
-        Raises:
-            InvalidNetworkError: there is no such value, or its shape depends on the data.
-        """
-        value = self.value(name)
-        shape = static_shape(value)
-        if shape is None:
-            producer = value.producer()
-            raise InvalidNetworkError(
-                f"the shape of '{name}' in '{self.name}' depends on the data",
-                node=(producer.name or "") if producer else "",
-            )
-        return shape
-
 
 def load_network(
     source: str | Path,

@@ -8,13 +8,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Literal, Self
+from typing import Literal, Self
 
 from evener.errors import InputError
 from evener.run.entry import Arrival, Frame
 
 Policy = Literal["block", "drop_oldest", "drop_newest", "latest_only"]
-POLICIES: Final[tuple[Policy, ...]] = ("block", "drop_oldest", "drop_newest", "latest_only")
 
 
 class Waiting:

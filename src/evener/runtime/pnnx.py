@@ -32,7 +32,6 @@ _FORM: Final = 1  # counts up when what is kept changes
 _MOST_BYTES: Final = 2 * 2**30
 _LIMIT_S: Final = 1800.0  # the largest network tried took 21 s
 _AXIS_FROM: Final = 13  # from this opset on Softmax works along one axis
-_NO_BATCH: Final = 233  # how ncnn writes that a tensor has no batch axis
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _READS: Final = re.compile(r"ex\.input\(\"in(\d+)\", .*batch_index=(\d+)\)")
 _WRITES: Final = re.compile(r"out\.append\(.*\bout(\d+)\.numpy\(batch_index=(\d+)\)")
