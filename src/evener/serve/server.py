@@ -74,11 +74,12 @@ def serve(predictor: Predictor, listener: socket.socket, *, ready: Callable[[], 
         InputError: someone else has come to listen at the port since it was bound.
         EvenerError: the server did not start.
     """
+    # Before the server has it: that one goes on to listen itself, whatever failed while it started.
+    _listen(listener)
     failures: list[BaseException] = []
 
     def started() -> None:
         try:
-            _listen(listener)
             ready()
         except BaseException as error:  # noqa: BLE001 - raised again where serving was asked for
             failures.append(error)
@@ -122,7 +123,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _listen(listener: socket.socket) -> None:
-    """Let the kernel take connections from here on."""
+    """Let the kernel take connections from here on; they wait until the server is there."""
     try:
         listener.listen(_BACKLOG)
     except OSError as error:
