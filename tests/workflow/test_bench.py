@@ -8,7 +8,6 @@ import pytest
 from evener.artifacts.comparison import Comparison, Ratio
 from evener.errors import InfeasibleError
 from evener.network.frames import random_frames
-from evener.plan.contended import contended
 from evener.plan.decide import make_baseline
 from evener.runtime.peer import known_peers
 from evener.testing import plans, tiny
@@ -87,7 +86,7 @@ def test_plans_that_run_the_same_are_measured_once(
     monkeypatch.setattr(bench, "race", noted)
     opened = open_network(net)
     profile = profile_network(net).value
-    copies = contended(make_baseline(profile, "copies"), profile)
+    copies = make_baseline(profile, "copies")
 
     found = bench.compare_opened(
         opened, copies, profile, random_frames(opened.network.inputs, 2, seed=0), rounds=2

@@ -16,7 +16,6 @@ from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
 from evener.network.frames import random_frames
 from evener.plan.baselines import BASELINES
-from evener.plan.contended import contended
 from evener.plan.decide import make_baseline
 from evener.profile.energy import find_meter
 from evener.run.compare import paired_ratio
@@ -187,7 +186,7 @@ def compare_opened(
         InfeasibleError: the plan does not fit in memory.
     """
     plans: dict[str, Plan] = {"plan": msgspec.structs.replace(plan, what="plan")}
-    plans |= {what: contended(make_baseline(profile, what), profile) for what in BASELINES}
+    plans |= {what: make_baseline(profile, what) for what in BASELINES}
     reasons: dict[str, str] = {}
     if throttled is not None and SPREADS in opened.runtimes:
         plans["all_cores"] = over_all_cores(opened.machine, plans["copies"])
