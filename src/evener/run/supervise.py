@@ -347,6 +347,7 @@ class SupervisedPipeline:
                 after=change.to.plan.outline,
                 replayed=old.first + old.taken - leg.first,
                 pause_s=0.0,  # known once an answer came
+                misses=change.to.plan.misses,
             )
         )
         return leg
