@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
+from onnx import helper
 
 from evener.artifacts.comparison import Comparison, Ratio
 from evener.errors import InfeasibleError
@@ -40,6 +41,22 @@ def test_every_network_has_a_row_for_the_plan_and_each_baseline(
     assert set(found.ratio_means) == {"single", "all_cores", "copies", *known_peers()}
     assert found.left_out == ()
     assert found.holds
+
+
+def test_a_shape_goes_to_the_network_that_has_the_input(
+    net: str, write: Callable[[str, bytes], str]
+) -> None:
+    content = tiny.network(
+        [helper.make_node("Relu", ["images"], ["y"])],
+        inputs=[tiny.floats("images", "batch", 4)],
+        outputs=[tiny.floats("y", "batch", 4)],
+    )
+
+    found = bench_networks(
+        [net, write("images.onnx", content)], rounds=1, shapes={"images": (1, 4)}
+    )
+
+    assert [row.network for row in found.rows if row.kind == "plan"] == ["dense", "images"]
 
 
 def ratio(network: str, median: float) -> Comparison:

@@ -28,6 +28,7 @@ from evener.workflow.peers import find_peers
 from evener.workflow.plan import plan_opened, settle_profile
 from evener.workflow.precision import PrecisionWish, with_precisions
 from evener.workflow.race import entrant, race, without_those_too_big
+from evener.workflow.several import Named, each_its_own
 from evener.workflow.wish import Wish
 
 SPREADS: Final = "onnxruntime"  # the runtime of which one session can span unequal cores
@@ -80,7 +81,8 @@ def bench_networks(
         optimisation: graph optimisation level of the runtimes.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
-        shapes: static shapes of the inputs that leave some size open, by input name.
+        shapes: static shapes of the inputs that leave some size open, by input name. Of several
+            networks each gets those of its own inputs, and so with `fixed` and `states`.
         fixed: a number for each input that is to be constant, by input name.
         states: for each output that is an input of the next frame, the input, by output name.
         precision: lower precisions, and what they may cost: the best plan and the baselines in
@@ -94,14 +96,15 @@ def bench_networks(
     contest = Contest(
         rounds=rounds, max_latency_s=max_latency_s, max_latency_share=max_latency_share
     )
+    named = each_its_own(nets, Named(shapes or {}, fixed or {}, states or {}))
     found = []
     with little_cores(little) if little is not None else nullcontext() as throttled:
-        for index, net in enumerate(nets):
+        for index, (net, own) in enumerate(zip(nets, named, strict=True)):
             opened = open_network(
                 net,
-                shapes=shapes,
-                fixed=fixed,
-                states=states,
+                shapes=own.shapes,
+                fixed=own.fixed,
+                states=own.states,
                 processors=None if throttled else processors,
                 runtimes=runtimes,
                 optimisation=optimisation,

@@ -102,7 +102,7 @@ def best_plans(profile: Profile, wish: Wish) -> tuple[Plan, ...]:
     )
     distinct = {plan.stages: plan for plan in reversed(tuple(allowed))}
     rivals = (
-        msgspec.structs.replace(plan, objective=wish.objective)
+        msgspec.structs.replace(plan, objective=wish.objective, asked=first.asked)
         for plan in reversed(distinct.values())
     )
     return (first, *islice(rivals, BEST - 1))
