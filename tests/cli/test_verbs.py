@@ -111,6 +111,8 @@ OPTIONS = {
         "--annotate",
         "--plan",
         "--stages",
+        "--max-latency",
+        "--min-rate",
         "--profile",
         "--optimisation",
         "--credits",
@@ -138,6 +140,8 @@ OPTIONS = {
     "serve": [
         "--plan",
         "--stages",
+        "--max-latency",
+        "--min-rate",
         "--profile",
         "--host",
         "--port",
@@ -524,6 +528,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
         *("--runtimes", "onnxruntime", "--transport", "processes"),
         *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4", "--supervise"),
+        *("--max-latency", "80 ms", "--min-rate", "5 /s"),
     )
 
     call = workflow_calls["run_network"]
@@ -534,6 +539,8 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         "frames": Path("f.npz"),
         "plan": Path("p.json"),
         "stages": 2,
+        "max_latency_s": 0.08,
+        "min_rate_hz": 5.0,
         "profile": Path("q.json"),
         "reading": Reading(),
         "out": out,
@@ -586,6 +593,7 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
     evener(
         *("run", "resnet50", "--frames", "40", "--board", "khadas-vim3", "--transfers"),
         *("--no-compute", "--slowdown", "2.5", "--stages", "3", "--processors", "B,G"),
+        *("--max-latency", "80 ms", "--min-rate", "5 /s"),
     )
 
     call = workflow_calls["run_on_board"]
@@ -599,6 +607,8 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "slowdown": 2.5,
         "plan": None,
         "stages": 3,
+        "max_latency_s": 0.08,
+        "min_rate_hz": 5.0,
         "reading": Reading(),
         "out": None,
         "labels": None,
@@ -679,8 +689,35 @@ def test_changes_of_plan_are_told(evener: Evener, monkeypatch: pytest.MonkeyPatc
         "cpu0[0], failed: stage 1 on cpu0 failed at frame 7: device gone (2 frames run again, "
         "500 ms without an answer)"
     ) in out
-    assert printed["switches"] == [msgspec.to_builtins(switch)]
+    assert printed["switches"] == [json.loads(msgspec.json.encode(switch))]
     assert printed["replayed"] == 2
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_what_noticing_took_and_what_no_plan_keeps_any_more_are_told(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = workflow.run_network("tiny", frames=4)
+    switch = Switch(
+        frame=7,
+        at_s=6.25,
+        cause="hung",
+        reason="stage 1 on cpu0 hangs",
+        before="2 stages: cpu0[0] > cpu0[1]",
+        after="one session: cpu0[0]",
+        replayed=2,
+        pause_s=5.5,
+        noticing_s=5.25,
+        misses=("the latency of 40 ms that was asked for: it is to take 60 ms",),
+    )
+    trace = msgspec.structs.replace(told.trace, switches=(switch,), replayed=2)
+    result = msgspec.structs.replace(told, trace=trace)
+    monkeypatch.setattr(workflow, "run_network", lambda *_, **__: result)
+
+    out = " ".join(evener("run", "tiny", "--frames", "25", "--supervise")[1].split())
+
+    assert "5.5 s, of which 5.25 s until it was noticed, without an answer)" in out
+    assert "; no plan that is left keeps the latency of 40 ms that was asked for: it is to" in out
 
 
 @pytest.mark.usefixtures("workflow_calls")
@@ -732,6 +769,7 @@ def test_serve_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         *("--host", "0.0.0.0", "--port", "0", "--queue", "0", "--optimisation", "extended"),  # noqa: S104 - handed on
         *("--credits", "3", "--transport", "processes", "--processors", "cpu0"),
         *("--runtimes", "onnxruntime", "--shape", "a=1,3", "--fix", "c=2.5", "--json"),
+        *("--max-latency", "80 ms", "--min-rate", "5 /s"),
     )
 
     call = workflow_calls["serve_network"]
@@ -741,6 +779,8 @@ def test_serve_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "given": ("tiny",),
         "plan": Path("t.plan.json"),
         "stages": 2,
+        "max_latency_s": 0.08,
+        "min_rate_hz": 5.0,
         "profile": Path("p.json"),
         "host": "0.0.0.0",  # noqa: S104 - handed on
         "port": 0,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evener.artifacts.plan import Objective, Plan
+from evener.artifacts.plan import Asked, Objective, Plan
 from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
 from evener.plan import candidates, make_baseline, make_front, make_plan
@@ -313,8 +313,11 @@ def test_the_front_keeps_the_limits(clocked: Profile) -> None:
     front = make_front(clocked)
     within = make_front(clocked, min_rate_hz=0.5, max_energy_j=8.0)
 
+    asked = Asked(min_rate_hz=0.5, max_energy_j=8.0)
     assert within == tuple(
-        plan for plan in front if plan.rate_hz >= 0.5 and (plan.energy_j or 0) <= 8.0
+        msgspec.structs.replace(plan, asked=asked)
+        for plan in front
+        if plan.rate_hz >= 0.5 and (plan.energy_j or 0) <= 8.0
     )
     assert 0 < len(within) < len(front)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evener.artifacts.plan import Unit
+from evener.artifacts.plan import Asked, Unit
 from evener.artifacts.profile import HandOff, Profile, Transfer
 from evener.plan.decide import make_plan
 from evener.plan.slowed import plan_what_is_left, slow_down
@@ -72,6 +72,69 @@ def test_what_is_left_but_cannot_run_the_network_is_no_plan(board: Profile) -> N
     cpus = [unit for unit in units_of(board) if unit[1] is not None]
 
     assert plan_what_is_left(profile, dict.fromkeys(cpus, inf)) is None
+
+
+def test_limits_are_kept_as_long_as_a_plan_that_is_left_keeps_them(board: Profile) -> None:
+    lost: dict[Unit, float] = {("gpu", None): inf}
+    free = plan_what_is_left(board, lost)
+    assert free is not None
+    asked = Asked(max_latency_s=free.latency_s * 0.8, min_rate_hz=free.rate_hz * 0.3)
+
+    plan = plan_what_is_left(board, lost, asked=asked)
+
+    assert plan == make_plan(
+        board,
+        processors=["big", "little"],
+        max_latency_s=asked.max_latency_s,
+        min_rate_hz=asked.min_rate_hz,
+    )
+    assert plan.asked == asked
+    assert plan.latency_s < free.latency_s
+    assert plan.misses == ()
+
+
+def test_where_no_plan_keeps_a_limit_any_more_the_nearest_is_taken_and_says_so(
+    board: Profile,
+) -> None:
+    lost: dict[Unit, float] = {("gpu", None): inf}
+    shortest = plan_what_is_left(board, lost, objective="latency")
+    assert shortest is not None
+    quickest = plan_what_is_left(board, lost)
+    assert quickest is not None
+
+    late = plan_what_is_left(board, lost, asked=Asked(max_latency_s=shortest.latency_s / 2))
+    slow = plan_what_is_left(board, lost, asked=Asked(min_rate_hz=quickest.rate_hz * 2))
+
+    assert late is not None
+    assert late.latency_s == pytest.approx(shortest.latency_s)
+    assert late.misses == ("the latency of 1.2 s that was asked for: it is to take 2.4 s",)
+    assert slow is not None
+    assert slow.stages == quickest.stages
+    assert slow.misses == ("the rate of 1.5 /s that was asked for: it is to make 0.75 /s",)
+
+
+def test_limits_of_memory_hold_whatever_is_lost(board: Profile) -> None:
+    memory = {"big": 10, "little": 10, "gpu": 10}  # bytes: less than a tensor
+
+    assert plan_what_is_left(board, {}, asked=Asked(memory=memory)) is None
+
+
+def test_cores_that_are_left_share_the_memory_of_their_processor(board: Profile) -> None:
+    machine = msgspec.structs.replace(
+        board.machine,
+        processors=tuple(
+            msgspec.structs.replace(one, memory_bytes=100) for one in board.machine.processors
+        ),
+    )
+    profile = msgspec.structs.replace(board, machine=machine)
+    first, second = board.machine["big"].cores
+
+    slow, _ = slow_down(profile, {("big", first): 2.0})
+    lost, _ = slow_down(profile, {("big", first): inf, ("big", second): 2.0})
+
+    assert (slow.machine["big x2.000"].memory_bytes, slow.machine["big"].memory_bytes) == (50, 50)
+    assert lost.machine["big x2.000"].memory_bytes == 100
+    assert slow.machine["gpu"].memory_bytes == 100
 
 
 def test_one_core_of_two_can_be_slow(board: Profile) -> None:

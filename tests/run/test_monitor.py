@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evener.artifacts.plan import Lane, Plan
+from evener.artifacts.plan import Asked, Lane, Plan
 from evener.run.condition import Condition, Slowdowns, rate_under
 from evener.run.monitor import Doubt, Limits, Monitor
 from evener.run.record import LaneProgress
@@ -129,6 +129,38 @@ def test_another_plan_must_be_better_by_the_margin(rate_hz: float, better: bool)
     doubt = Doubt(cause="drifted", reason="", slowdowns={SECOND: 2.0})
 
     assert monitor.is_better(predicted(TWO, rate_hz), doubt) is better
+
+
+@pytest.mark.parametrize(
+    ("asked", "rate_hz", "latency_s", "better"),
+    [
+        (Asked(max_latency_s=2.0), 0.4, 2.0, True),  # slower, and the only one that keeps it
+        (Asked(max_latency_s=2.0), 0.9, 2.2, True),  # misses it by less
+        (Asked(max_latency_s=2.0), 0.9, 4.0, False),  # misses it as much
+        (Asked(max_latency_s=9.0), 0.9, 9.5, False),  # the present one keeps it
+        (Asked(max_latency_s=9.0), 0.9, 8.0, True),  # both keep it
+        (Asked(min_rate_hz=0.9), 0.8, 9.0, True),
+        (Asked(min_rate_hz=0.2), 0.52, 9.0, False),
+    ],
+)
+def test_of_two_plans_the_one_that_misses_the_limits_less_is_better(
+    asked: Asked, rate_hz: float, latency_s: float, better: bool
+) -> None:
+    limited = msgspec.structs.replace(TWO, asked=asked)  # now 0.5 /s, and a latency of 4 s
+    monitor, _ = watching(limited)
+    doubt = Doubt(cause="drifted", reason="", slowdowns={SECOND: 2.0})
+    other = msgspec.structs.replace(limited, rate_hz=rate_hz, latency_s=latency_s)
+
+    assert monitor.is_better(other, doubt) is better
+
+
+def test_where_the_shortest_latency_was_the_objective_it_decides() -> None:
+    short = msgspec.structs.replace(TWO, objective="latency")
+    monitor, _ = watching(short)
+    doubt = Doubt(cause="drifted", reason="", slowdowns={SECOND: 2.0})
+
+    assert monitor.is_better(msgspec.structs.replace(short, rate_hz=0.4, latency_s=2.5), doubt)
+    assert not monitor.is_better(msgspec.structs.replace(short, rate_hz=9.0, latency_s=4.0), doubt)
 
 
 def test_what_a_plan_avoids_is_asked_for_again_once_its_time_is_over() -> None:

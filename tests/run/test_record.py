@@ -1,5 +1,6 @@
 """What a run came to."""
 
+import msgspec
 import pytest
 
 from evener.artifacts.trace import Switch
@@ -94,6 +95,18 @@ def test_a_run_in_legs_has_its_rate_over_the_pauses_too_and_the_lanes_of_its_las
     assert trace.latency_p99_s == pytest.approx(8, rel=0.01)
     assert (trace.wait_p50_s, trace.stages, trace.replayed) == (6, last.stages, 1)
     assert [(one.frame, one.pause_s) for one in trace.switches] == [(2, 7)]
+
+
+@pytest.mark.parametrize(("at_s", "noticing_s"), [(1.5, 0.0), (5.0, 3.0), (30.0, 7.0)])
+def test_of_a_pause_noticing_took_what_went_by_before_it_was_decided(
+    at_s: float, noticing_s: float
+) -> None:
+    whole = recorded([0, 0, 1, 2], [1, 2, 9, 10], [0] * 4)  # the pause is from 2 to 9
+    decided = msgspec.structs.replace(switch(2), at_s=at_s)
+
+    trace = trace_of_legs(whole, None, switches=[decided], replayed=1, credits=1)
+
+    assert trace.switches[0].noticing_s == noticing_s
 
 
 def test_the_pause_before_the_first_answer_counts_from_its_admission() -> None:

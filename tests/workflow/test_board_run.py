@@ -1,6 +1,7 @@
 """A run on simulated processors answers as the real network, in the time of the board's table."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,9 +122,26 @@ def test_a_plan_for_this_machine_is_refused(net: str, board: str, tmp_path: Path
         run_on_board(net, board=board, frames=4, plan=tmp_path / "plan.json")
 
 
-def test_a_plan_file_and_a_number_of_stages_contradict(net: str, board: str) -> None:
-    with pytest.raises(InputError, match="already fixes its stages: give --plan or --stages"):
-        run_on_board(net, board=board, frames=4, plan=Path("plan.json"), stages=2)
+@pytest.mark.parametrize("wish", [{"stages": 2}, {"max_latency_s": 1.0}, {"min_rate_hz": 1.0}])
+def test_a_plan_file_and_what_a_plan_is_to_keep_contradict(
+    net: str, board: str, wish: dict[str, Any]
+) -> None:
+    with pytest.raises(
+        InputError, match="fixes its stages: give --plan, or --stages, --max-latency, --min-rate"
+    ):
+        run_on_board(net, board=board, frames=4, plan=Path("plan.json"), **wish)
+
+
+def test_a_limit_of_latency_is_kept_by_the_plan_of_the_board(net: str, board: str) -> None:
+    free = run_on_board(net, board=board, frames=4, stages=2, compute=False).plan
+
+    plan = run_on_board(
+        net, board=board, frames=4, max_latency_s=free.latency_s, compute=False
+    ).plan
+
+    assert plan.latency_s <= free.latency_s
+    assert plan.asked is not None
+    assert plan.asked.max_latency_s == free.latency_s
 
 
 def test_answers_that_are_not_computed_cannot_be_written(

@@ -1,16 +1,20 @@
 """Which blocks run where: a network cut into stages, each on core sets of its own."""
 
-from typing import ClassVar, Literal
+from math import inf
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
 from evener.artifacts.lowering import Lowering
 from evener.artifacts.profile import Execution, Granularity
+from evener.units import show
 
 Objective = Literal["throughput", "latency", "energy", "pareto"]
 Unit = tuple[str, int | None]
 """One core of a processor by its name and number; a device by its name and None."""
 PlanKind = Literal["plan", "single", "all_cores", "copies"]
+ROUNDING: Final = 1e-9
+"""By so much of a limit a figure may be off and keep it."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -144,6 +148,40 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     varied: bool
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a plan was asked to keep; whoever plans again is to keep it too.
+
+    Attributes:
+        min_rate_hz: fewest predicted frames per second; None for no limit.
+        max_latency_s: longest predicted latency in seconds; None for no limit.
+        max_energy_j: most predicted energy per frame in joules; None for no limit.
+        memory: bytes that a processor's sessions may hold, by its name, in place of what it has.
+    """
+
+    min_rate_hz: float | None = None
+    max_latency_s: float | None = None
+    max_energy_j: float | None = None
+    memory: dict[str, int] = {}
+
+    def excess(self, *, rate_hz: float, latency_s: float, energy_j: float | None = None) -> float:
+        """Return how many times figures are beyond the limit that they miss most.
+
+        At most 1 where they keep all of them; an energy that is not known keeps its limit.
+
+        Example:
+            >>> Asked(min_rate_hz=10.0, max_latency_s=2.0).excess(rate_hz=20.0, latency_s=3.0)
+            1.5
+        """
+        latency = 0.0 if self.max_latency_s is None else latency_s / self.max_latency_s
+        rate = 0.0
+        if self.min_rate_hz is not None:
+            rate = self.min_rate_hz / rate_hz if rate_hz > 0 else inf
+        energy = 0.0
+        if self.max_energy_j is not None and energy_j is not None:
+            energy = energy_j / self.max_energy_j
+        return max(rate, latency, energy)
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Stages on processors, with what they are predicted to reach.
 
@@ -174,6 +212,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         simulated: what it came to in simulated time; None where that was not asked for.
         lowering: what computing in fewer bits than f32 may cost in accuracy, and does; None where
             that was not asked for.
+        asked: the limits that it was made to keep; None where there were none.
     """
 
     kind: ClassVar[str] = "plan"
@@ -202,6 +241,29 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     measured: Measured | None = None
     simulated: Simulated | None = None
     lowering: Lowering | None = None
+    asked: Asked | None = None
+
+    @property
+    def misses(self) -> tuple[str, ...]:
+        """Name each limit that it was asked to keep and is predicted to miss.
+
+        None is missed by a plan that was made on the whole machine; where cores were lost since,
+        it may be the nearest that is left.
+        """
+        asked = self.asked or Asked()
+        found = []
+        if asked.min_rate_hz is not None and self.rate_hz < asked.min_rate_hz * (1 - ROUNDING):
+            limit, reached = show(asked.min_rate_hz, "rate"), show(self.rate_hz, "rate")
+            found.append(f"the rate of {limit} that was asked for: it is to make {reached}")
+        longest_s = asked.max_latency_s
+        if longest_s is not None and self.latency_s > longest_s * (1 + ROUNDING):
+            limit, reached = show(longest_s, "time"), show(self.latency_s, "time")
+            found.append(f"the latency of {limit} that was asked for: it is to take {reached}")
+        most_j = asked.max_energy_j
+        if most_j is not None and (self.energy_j or 0.0) > most_j * (1 + ROUNDING):
+            limit, reached = show(most_j, "energy"), show(self.energy_j or 0.0, "energy")
+            found.append(f"the energy of {limit} that was asked for: it is to take {reached}")
+        return tuple(found)
 
     @property
     def gap(self) -> float | None:

@@ -41,6 +41,11 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         after: the plan from then on.
         replayed: how many frames the new plan ran that the old one had begun.
         pause_s: time at the sink from the last answer of the old plan to the first of the new.
+        noticing_s: how much of that went by before it was decided: where a lane hangs, what it was
+            allowed to take.
+        ready: whether the new plan was held ready, its sessions open, when it was needed.
+        misses: limits that the plans were asked to keep and that the new one is predicted to miss,
+            as no plan that is left keeps them.
     """
 
     frame: int
@@ -51,6 +56,9 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     after: str
     replayed: int
     pause_s: float
+    noticing_s: float = 0.0
+    ready: bool = False
+    misses: tuple[str, ...] = ()
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,7 +79,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         batch: how many frames went through the stages at once; stages and switches count and time
             such batches, and the latency of a frame is its batch's.
         equal: whether every answer matched the unsplit network's; None if not compared.
-        max_error: largest difference from the unsplit network over the largest output.
+        max_error: largest difference from the unsplit network, as a share of the largest value of
+            that output for all frames that were compared.
         checked: how many answers were compared: all, or the first ones of a source that is read
             as it goes.
         quality: metrics of the answers against labels; None where there were no labels.

@@ -57,6 +57,7 @@ def read_share(text: str) -> float:
         "evener bench squeezenet",
         'evener bench resnet50 googlenet --rounds 7 --max-latency "80 ms" --json',
         "evener bench alexnet --little 0.4 --max-latency 0.65x",
+        "evener bench squeezenet detector.onnx --shape x=1,3,320,320",
         "evener bench model.onnx --precision int8 --calibration photos.npz --max-error 0.02",
     ),
     what_next="See where the time goes: evener run NET --frames 100 shows how busy each stage is.",
@@ -120,6 +121,7 @@ def command(
     OpenVINO's hints LATENCY and THROUGHPUT and its AUTO device where it is installed.
     NET is an ONNX file or the name of a built-in network. Rates are the median over the rounds,
     with their quartiles; the ratio is that of the plan's rate to the best other's, round by round.
+    Of several networks, --shape, --fix and --state go to those that have the input or output.
     """
     from evener import workflow
 

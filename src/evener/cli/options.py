@@ -108,6 +108,28 @@ def _read_shapes(ctx: click.Context, param: click.Parameter, value: Any) -> valu
     return tuple(given.items())
 
 
+def max_latency_option(command: CommandT) -> CommandT:
+    """Add --max-latency; the verb gets `max_latency_s`, or None."""
+    return click.option(
+        "--max-latency",
+        "max_latency_s",
+        metavar="TIME",
+        callback=values.through(values.read_time),
+        help='Only plans at most this slow, such as "40 ms".',
+    )(command)
+
+
+def min_rate_option(command: CommandT) -> CommandT:
+    """Add --min-rate; the verb gets `min_rate_hz`, or None."""
+    return click.option(
+        "--min-rate",
+        "min_rate_hz",
+        metavar="RATE",
+        callback=values.through(values.read_rate),
+        help='Only plans at least this quick, such as "10 /s".',
+    )(command)
+
+
 def shape_option(command: CommandT) -> CommandT:
     """Add --shape, repeatable; the verb gets `shapes`, pairs of name and sizes."""
     return click.option(

@@ -71,20 +71,8 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
     help="Which plans are tried: three stages on three processors, or every one the machine "
     "can run.",
 )
-@click.option(
-    "--max-latency",
-    "max_latency_s",
-    metavar="TIME",
-    callback=values.through(values.read_time),
-    help='Only plans at most this slow, such as "40 ms".',
-)
-@click.option(
-    "--min-rate",
-    "min_rate_hz",
-    metavar="RATE",
-    callback=values.through(values.read_rate),
-    help='Only plans at least this quick, such as "10 /s".',
-)
+@options.max_latency_option
+@options.min_rate_option
 @click.option(
     "--max-energy",
     "max_energy_j",

@@ -43,6 +43,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
         "evener run squeezenet --frames 300 --source-rate 200 --policy latest_only",
         "evener run squeezenet --frames 100 --batch 4",
         "evener run squeezenet --frames 10000 --supervise --transport processes",
+        'evener run squeezenet --frames 10000 --supervise --max-latency "80 ms"',
         "evener run net.onnx --frames f.npz --precision int8 --calibration f.npz --max-error 0.02",
     ),
     what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
@@ -56,6 +57,8 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     help="Run the plan in this file.  [default: the best one]",
 )
 @options.stages_option
+@options.max_latency_option
+@options.min_rate_option
 @options.profile_option
 @options.optimisation_option
 @options.credits_option

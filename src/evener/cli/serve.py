@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     help="Serve by the plan in this file.  [default: the project's, or the best one]",
 )
 @options.stages_option
+@options.max_latency_option
+@options.min_rate_option
 @options.profile_option
 @click.option(
     "--host",

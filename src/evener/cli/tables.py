@@ -353,9 +353,12 @@ def _switch(switch: Switch) -> str:
     when = f"after {show(switch.at_s, 'time')}, from frame {switch.frame} on"
     again = count(switch.replayed, "frame")
     pause = show(switch.pause_s, "time")
+    if switch.noticing_s > switch.pause_s / 2:
+        pause += f", of which {show(switch.noticing_s, 'time')} until it was noticed,"
+    missed = "".join(f"; no plan that is left keeps {limit}" for limit in switch.misses)
     return (
         f"{when}: {switch.before} gave way to {switch.after}, {switch.cause}: {switch.reason} "
-        f"({again} run again, {pause} without an answer)"
+        f"({again} run again, {pause} without an answer){missed}"
     )
 
 
@@ -366,7 +369,8 @@ def _equality(trace: Trace) -> str:
     first = f"first {count(trace.checked, 'answer')}" if some else "answers"
     if trace.equal:
         return f"the {first} equal the unsplit network's to the bit"
-    return f"the {first} are within {trace.max_error:.2g} of the unsplit network's, relative"
+    off = f"within {trace.max_error:.2g} of the unsplit network's"
+    return f"the {first} are {off}, relative to the largest output"
 
 
 def _verdict(one: Verdict) -> str:

@@ -43,6 +43,7 @@ def choose(
     method: Method,
     limits: Limits,
     stages: int | None,
+    or_nearest: bool = False,
 ) -> Chain:
     """Find the best plan.
 
@@ -53,16 +54,18 @@ def choose(
         method: how to search.
         limits: what it must keep.
         stages: exactly so many stages; any number if None.
+        or_nearest: where no plan keeps the limits, take one that misses them least.
 
     Raises:
         InfeasibleError: no plan keeps the limits, or none exists.
         InputError: too many plans to try them all.
     """
+    keep = limits.keep_or_nearest if or_nearest else limits.keep
     solver = _SOLVERS[method]
     if objective == "energy" or limits.max_energy_j is not None:
-        chains = limits.keep(solver.pareto_front(problem, stages=stages))
+        chains = keep(solver.pareto_front(problem, stages=stages))
         return min(chains, key=_ORDERS[objective])
-    chains = limits.keep(solver.front(problem, stages=stages))
+    chains = keep(solver.front(problem, stages=stages))
     best = min(chains, key=_ORDERS[objective])
     # The front has one plan for a period; others that are as quick may take less energy.
     thrifty = solver.thriftiest(

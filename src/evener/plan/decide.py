@@ -6,7 +6,7 @@ the problem and fills the record.
 
 from collections.abc import Mapping, Sequence
 
-from evener.artifacts.plan import Objective, Plan
+from evener.artifacts.plan import Asked, Objective, Plan
 from evener.artifacts.profile import Profile
 from evener.errors import InputError
 from evener.plan.baselines import Baseline, baseline
@@ -30,6 +30,7 @@ def make_plan(
     stages: int | None = None,
     processors: Sequence[str] | None = None,
     memory: Mapping[str, int] | None = None,
+    or_nearest: bool = False,
 ) -> Plan:
     """Find the best plan of a space.
 
@@ -48,6 +49,8 @@ def make_plan(
         processors: names of those that may be used; all if None.
         memory: bytes that the sessions on a processor may hold together, by its name; in place of
             what the profile says.
+        or_nearest: where no plan keeps the limits of rate, latency and energy, return one that
+            misses them least; its `misses` name them.
 
     Returns:
         The plan; `elapsed_s` is left to the caller.
@@ -67,6 +70,7 @@ def make_plan(
         method=method,
         limits=Limits(min_rate_hz, max_latency_s, max_energy_j),
         stages=stages,
+        or_nearest=or_nearest,
     )
     return make_record(
         profile,
@@ -76,6 +80,7 @@ def make_plan(
         method=method,
         objective=objective,
         bound=find_bound(problem),
+        asked=_asked(min_rate_hz, max_latency_s, max_energy_j, memory),
     )
 
 
@@ -124,9 +129,17 @@ def make_front(
         stages=stages,
     )
     bound = find_bound(problem)
+    asked = _asked(min_rate_hz, max_latency_s, max_energy_j, memory)
     return tuple(
         make_record(
-            profile, problem, each, what="plan", method=method, objective="pareto", bound=bound
+            profile,
+            problem,
+            each,
+            what="plan",
+            method=method,
+            objective="pareto",
+            bound=bound,
+            asked=asked,
         )
         for each in chains
     )
@@ -155,6 +168,21 @@ def make_baseline(
         method="baseline",
         bound=find_bound(problem),
     )
+
+
+def _asked(
+    min_rate_hz: float | None,
+    max_latency_s: float | None,
+    max_energy_j: float | None,
+    memory: Mapping[str, int] | None,
+) -> Asked | None:
+    asked = Asked(
+        min_rate_hz=min_rate_hz,
+        max_latency_s=max_latency_s,
+        max_energy_j=max_energy_j,
+        memory=dict(memory or {}),
+    )
+    return None if asked == Asked() else asked
 
 
 def _problem(

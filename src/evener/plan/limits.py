@@ -65,6 +65,15 @@ class Limits:
             raise self._alone_missed(chains) or self._missed_together(chains)
         return kept
 
+    def keep_or_nearest(self, chains: Sequence[Chain]) -> tuple[Chain, ...]:
+        """Return the plans within the limits; where there is none, those that miss them least.
+
+        Args:
+            chains: as for `keep`.
+        """
+        least = min(map(self.excess, chains))
+        return tuple(chain for chain in chains if self.excess(chain) <= max(1.0, least))
+
     def _alone_missed(self, chains: Sequence[Chain]) -> InfeasibleError | None:
         """Make the error for a limit that no plan keeps, whatever the others."""
         if self.max_latency_s is not None:

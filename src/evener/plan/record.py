@@ -2,7 +2,7 @@
 
 from math import isfinite
 
-from evener.artifacts.plan import Lane, Objective, Part, Plan, PlanKind, Stage
+from evener.artifacts.plan import Asked, Lane, Objective, Part, Plan, PlanKind, Stage
 from evener.artifacts.profile import Profile
 from evener.plan.bound import Bound
 from evener.plan.count import full_configurations, paper_configurations
@@ -19,6 +19,7 @@ def make_record(
     method: str,
     objective: Objective = "throughput",
     bound: Bound,
+    asked: Asked | None = None,
 ) -> Plan:
     """Fill the plan artifact from a chain.
 
@@ -32,6 +33,7 @@ def make_record(
         method: how it was found.
         objective: what it is best at.
         bound: that of the problem.
+        asked: the limits that it was made to keep.
     """
     free = [list(processor.cores) for processor in problem.processors]
     stages = tuple(_stage(profile, problem, step, free) for step in chain.steps)
@@ -61,6 +63,7 @@ def make_record(
         max_live=profile.max_live,
         estimate=profile.estimate,
         estimate_error=profile.estimate_error,
+        asked=asked,
     )
 
 
@@ -86,7 +89,7 @@ def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]
                     processor=processor.name,
                     cores=taken,
                     parts=(part,),
-                    time_s=problem.lane_s(*place, step.receiver),
+                    time_s=problem.lane_s(step.team, *place, step.receiver),
                     clock_hz=core_set.clock_hz,
                 )
             )

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from evener.artifacts.plan import Plan
+from evener.artifacts.plan import ROUNDING, Plan
 from evener.run.condition import Condition, Slowdowns, rate_under, worst
 from evener.run.record import LaneProgress
 from evener.units import show
@@ -141,8 +141,8 @@ class Monitor:
 
     def is_better(self, plan: Plan, doubt: Doubt) -> bool:
         """Whether a plan made for a doubt is predicted to beat the present one by the margin."""
-        mine = rate_under(self._plan, doubt.slowdowns, planned_under=self._planned_under)
-        return plan.rate_hz >= (1 + self._limits.margin) * mine
+        mine_hz = rate_under(self._plan, doubt.slowdowns, planned_under=self._planned_under)
+        return beats(plan, self._plan, mine_hz, margin=self._limits.margin)
 
     def switched(self, now_s: float) -> None:
         """Begin the pause after a change on account of times."""
@@ -170,6 +170,40 @@ class Monitor:
             f"stage {slowest} on {places} needs {show(slowest_s, 'time')} a frame where "
             f"{show(planned_s, 'time')} were planned"
         )
+
+
+def beats(plan: Plan, other: Plan, other_hz: float, *, margin: float) -> bool:
+    """Whether a plan is predicted to be better than another by a margin.
+
+    If either misses limits that were asked for, the one that misses them less is better, whatever
+    the rates; else the one of shorter latency, if that was the objective, or of greater rate.
+
+    Args:
+        plan: the one.
+        other: the other.
+        other_hz: what that makes now, in frames per second.
+        margin: by how much of the other's figure it must be better.
+
+    Example:
+        >>> from evener.artifacts.plan import Asked
+        >>> from evener.testing.plans import chain
+        >>> quick = chain((1, [(0,)]), (1, [(1,)]))  # 1 frame a second, in 2 s
+        >>> beats(quick, quick, 0.9, margin=0.05), beats(quick, quick, 0.99, margin=0.05)
+        (True, False)
+        >>> limited = msgspec.structs.replace(quick, asked=Asked(max_latency_s=1.0))
+        >>> short = msgspec.structs.replace(limited, rate_hz=0.5, latency_s=1.0, credits=1)
+        >>> beats(short, limited, 1.0, margin=0.05)
+        True
+    """
+    other_s = other.credits / other_hz if other_hz > 0 else inf
+    if plan.asked is not None:
+        mine = plan.asked.excess(rate_hz=plan.rate_hz, latency_s=plan.latency_s)
+        its = plan.asked.excess(rate_hz=other_hz, latency_s=other_s)
+        if max(mine, its) > 1 + ROUNDING:
+            return mine * (1 + margin) <= its
+    if plan.objective == "latency":
+        return plan.latency_s * (1 + margin) <= other_s
+    return plan.rate_hz >= (1 + margin) * other_hz
 
 
 def _sustained(window: Sequence[float], planned_s: float, drift: float) -> float:

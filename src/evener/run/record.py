@@ -169,7 +169,8 @@ def trace_of_legs(
     Args:
         record: what was noted over the whole run.
         last: trace of the last plan, if that came to its end: it has the lanes, and the wait.
-        switches: the changes; their pauses are taken from the record.
+        switches: the changes; their pauses, and what noticing took of them, are taken from the
+            record.
         replayed: how many frames were run again.
         credits: most frames in flight when it began.
     """
@@ -179,16 +180,19 @@ def trace_of_legs(
         wait_p50_s=0.0 if last is None else last.wait_p50_s,
         stages=() if last is None else last.stages,
         switches=tuple(
-            msgspec.structs.replace(
-                switch,
-                pause_s=emitted[switch.frame]
-                - (emitted[switch.frame - 1] if switch.frame else granted[0]),
-            )
+            _with_pause(switch, emitted, granted[0])
             for switch in switches
             if switch.frame < len(emitted)
         ),
         replayed=replayed,
     )
+
+
+def _with_pause(switch: Switch, emitted_s: Sequence[float], begun_s: float) -> Switch:
+    before_s = emitted_s[switch.frame - 1] if switch.frame else begun_s
+    pause_s = emitted_s[switch.frame] - before_s
+    noticing_s = min(max(0.0, begun_s + switch.at_s - before_s), pause_s)
+    return msgspec.structs.replace(switch, pause_s=pause_s, noticing_s=noticing_s)
 
 
 def _stage_trace(lane: LaneRecord, elapsed_s: float) -> StageTrace:

@@ -16,7 +16,6 @@ from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
 from evener.network.frames import random_frames
 from evener.plan.baselines import BASELINES
-from evener.plan.contended import contended
 from evener.plan.decide import make_baseline
 from evener.profile.energy import find_meter
 from evener.run.compare import paired_ratio
@@ -29,6 +28,7 @@ from evener.workflow.peers import find_peers
 from evener.workflow.plan import plan_opened, settle_profile
 from evener.workflow.precision import PrecisionWish, with_precisions
 from evener.workflow.race import entrant, race, without_those_too_big
+from evener.workflow.several import Named, each_its_own
 from evener.workflow.wish import Wish
 
 SPREADS: Final = "onnxruntime"  # the runtime of which one session can span unequal cores
@@ -81,7 +81,8 @@ def bench_networks(
         optimisation: graph optimisation level of the runtimes.
         processors: names of the processors to use; None for all.
         runtimes: names of the runtimes to use; None for all that suit the optimisation level.
-        shapes: static shapes of the inputs that leave some size open, by input name.
+        shapes: static shapes of the inputs that leave some size open, by input name. Of several
+            networks each gets those of its own inputs, and so with `fixed` and `states`.
         fixed: a number for each input that is to be constant, by input name.
         states: for each output that is an input of the next frame, the input, by output name.
         precision: lower precisions, and what they may cost: the best plan and the baselines in
@@ -95,14 +96,15 @@ def bench_networks(
     contest = Contest(
         rounds=rounds, max_latency_s=max_latency_s, max_latency_share=max_latency_share
     )
+    named = each_its_own(nets, Named(shapes or {}, fixed or {}, states or {}))
     found = []
     with little_cores(little) if little is not None else nullcontext() as throttled:
-        for index, net in enumerate(nets):
+        for index, (net, own) in enumerate(zip(nets, named, strict=True)):
             opened = open_network(
                 net,
-                shapes=shapes,
-                fixed=fixed,
-                states=states,
+                shapes=own.shapes,
+                fixed=own.fixed,
+                states=own.states,
                 processors=None if throttled else processors,
                 runtimes=runtimes,
                 optimisation=optimisation,
@@ -187,7 +189,7 @@ def compare_opened(
         InfeasibleError: the plan does not fit in memory.
     """
     plans: dict[str, Plan] = {"plan": msgspec.structs.replace(plan, what="plan")}
-    plans |= {what: contended(make_baseline(profile, what), profile) for what in BASELINES}
+    plans |= {what: make_baseline(profile, what) for what in BASELINES}
     reasons: dict[str, str] = {}
     if throttled is not None and SPREADS in opened.runtimes:
         plans["all_cores"] = over_all_cores(opened.machine, plans["copies"])

@@ -18,7 +18,7 @@ from evener.workflow.board import open_on_board
 from evener.workflow.frames import Writing, answers_for, find_card, take_frames, with_card
 from evener.workflow.near_enough import reference_runtime
 from evener.workflow.opened import Fixed, Progress, Shapes, States, open_blocks
-from evener.workflow.run import RunResult, Watch, run_opened
+from evener.workflow.run import RunResult, Watch, check_plan_alone, run_opened
 from evener.workflow.stand_in import slowed, stand_in
 from evener.workflow.wish import Wish, decide
 
@@ -32,6 +32,8 @@ def run_on_board(
     frames: int | Path,
     plan: Path | None = None,
     stages: int | None = None,
+    max_latency_s: float | None = None,
+    min_rate_hz: float | None = None,
     transfers: bool = False,
     compute: bool = True,
     slowdown: float = 1.0,
@@ -62,6 +64,8 @@ def run_on_board(
         frames: how many random frames, or what to read them from; see `run_network`.
         plan: a plan file for the board; None plans first.
         stages: how many stages the plan must have; None for the best.
+        max_latency_s: longest predicted latency allowed on the board, in seconds; None for any.
+        min_rate_hz: fewest predicted frames per second allowed there; None for any.
         transfers: whether moving a frame between the board's processors costs the stage that sends.
         compute: whether answers are computed; if not, they are zeros and nothing is compared.
         slowdown: how many times as long the board's processors take, so that this machine can
@@ -87,7 +91,8 @@ def run_on_board(
         StageFailedError: a stage raised.
     """
     writing = Writing(out=out, labels=labels, annotate=annotate, timeline=timeline)
-    _check_choices(plan, stages, writing, slowdown, compute=compute)
+    wish = Wish(stages=stages, max_latency_s=max_latency_s, min_rate_hz=min_rate_hz)
+    _check_choices(plan, wish, writing, slowdown, compute=compute)
     card = find_card(net)
     given = load(plan, Plan).value if plan is not None else None
     found = open_on_board(
@@ -102,7 +107,7 @@ def run_on_board(
     opened = open_blocks(found.network, found.blocks, runtimes=runtimes, optimisation=optimisation)
     taken = take_frames(opened, frames, reading, card)
     chosen = (
-        decide(profile, Wish(stages=stages), processors)
+        decide(profile, wish, processors)
         if given is None
         else check_board_plan(given, profile, processors)
     )
@@ -167,7 +172,7 @@ def check_board_plan(plan: Plan, profile: Profile, processors: Sequence[str] | N
 
 
 def _check_choices(
-    plan: Path | None, stages: int | None, writing: Writing, slowdown: float, *, compute: bool
+    plan: Path | None, wish: Wish, writing: Writing, slowdown: float, *, compute: bool
 ) -> None:
     if not 1 <= slowdown <= _SLOWEST:
         raise InputError(
@@ -178,8 +183,7 @@ def _check_choices(
         raise InputError(
             "without computing there are no answers to write: leave --out out, and --annotate"
         )
-    if plan is not None and stages is not None:
-        raise InputError("a plan file already fixes its stages: give --plan or --stages")
+    check_plan_alone(plan, None, wish)
 
 
 def _single_rate_hz(profile: Profile, processors: Sequence[str] | None) -> float | None:

@@ -11,7 +11,6 @@ from evener.artifacts.plan import Objective, Plan
 from evener.artifacts.profile import Granularity, Profile
 from evener.errors import InfeasibleError, InputError
 from evener.network.frames import random_frames
-from evener.plan.contended import contended
 from evener.plan.foresee import with_simulated
 from evener.profile.energy import find_meter
 from evener.workflow.admit import admitted, decide_admitted
@@ -232,7 +231,7 @@ def plan_live(
             f"the best plans of {opened.network.name} mix precisions, and the answers of none are "
             "near enough to those in f32; plan in f32, or allow a greater --max-error"
         )
-    chosen, *rivals = (contended(plan, profile.value) for plan in near)
+    chosen, *rivals = near
     if rivals:
         if progress is not None:
             progress(f"trying the best {len(rivals) + 1} plans", 0, len(rivals) + 1)

@@ -239,7 +239,10 @@ def _contention(opened: Opened, profile: Profile) -> tuple[Contention, ...]:
         if (one.first_block, one.last_block, one.precision) == (0, last, "f32")
     ]
     heaviest = max(session_bytes(opened, name, 0, last) for name in opened.runtimes)
-    if not fits((1 + MOST_OTHERS) * heaviest):
+    devices = any(not one.cores for one in opened.machine.processors)
+    cores = sum(len(one.cores) for one in opened.machine.processors)
+    most = cores if devices else min(cores - 1, MOST_OTHERS)
+    if not fits((1 + most) * heaviest):
         _LOG.warning("%s is too big to time what cores do to each other", opened.network.name)
         return ()
     return measure_contention(

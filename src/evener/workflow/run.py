@@ -106,6 +106,8 @@ def run_network(
     plan: Path | None = None,
     profile: Path | None = None,
     stages: int | None = None,
+    max_latency_s: float | None = None,
+    min_rate_hz: float | None = None,
     reading: Reading | None = None,
     out: Path | None = None,
     labels: Path | None = None,
@@ -137,6 +139,9 @@ def run_network(
         plan: a plan file; None plans first.
         profile: a profile file to plan by; None profiles this machine.
         stages: how many stages the plan must have; None for the best.
+        max_latency_s: longest predicted latency allowed, in seconds; None for any. A plan that is
+            taken later on keeps it too, as long as any does.
+        min_rate_hz: fewest predicted frames per second allowed; None for any, and as above.
         reading: how what is there becomes frames.
         out: a file for the answers: .npz or .jsonl for all of them, .csv or .parquet for what they
             predict.
@@ -179,8 +184,8 @@ def run_network(
         supervise=supervise,
     )
     manner.check(out, timeline)
-    if plan is not None and (stages is not None or profile is not None):
-        raise InputError("a plan file already fixes its stages: give --plan, or --stages/--profile")
+    wish = Wish(stages=stages, max_latency_s=max_latency_s, min_rate_hz=min_rate_hz)
+    check_plan_alone(plan, profile, wish)
     given = load(plan, Plan).value if plan is not None else None
     card = find_card(net)
     opened = open_network(
@@ -205,7 +210,7 @@ def run_network(
     with answers_for(opened, taken, writing, card=card) as keep:
         times: Profile | None = None
         if given is None:
-            chosen, times = choose_plan(opened, stages, profile, processors, progress)
+            chosen, times = choose_plan(opened, wish, profile, processors, progress)
         else:
             chosen = check_plan(given, opened)
             if supervise:
@@ -331,9 +336,22 @@ def _unsplit(
     )
 
 
+def check_plan_alone(plan: Path | None, profile: Path | None, wish: Wish) -> None:
+    """Refuse a plan file beside what a plan would be made from.
+
+    Raises:
+        InputError: both are given.
+    """
+    if plan is not None and (profile is not None or wish != Wish()):
+        raise InputError(
+            "a plan file already fixes its stages: give --plan, or --stages, --max-latency, "
+            "--min-rate and --profile"
+        )
+
+
 def choose_plan(
     opened: Opened,
-    stages: int | None,
+    wish: Wish,
     profile: Path | None,
     processors: Sequence[str] | None,
     progress: Progress | None,
@@ -342,7 +360,7 @@ def choose_plan(
 
     Args:
         opened: the network.
-        stages: how many stages the plan must have; None for the best.
+        wish: what the plan is to keep.
         profile: a profile file to plan by; None profiles this machine.
         processors: names of the processors to use; None for all.
         progress: told what is being done.
@@ -351,7 +369,6 @@ def choose_plan(
         InputError: the profile cannot be used.
         InfeasibleError: no plan meets the limits.
     """
-    wish = Wish(stages=stages)
     if profile is not None:
         times = load_profile(profile, opened).value
         plans = decide_admitted(opened, times, lambda by: (decide(by, wish, processors),))

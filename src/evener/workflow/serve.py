@@ -20,8 +20,9 @@ from evener.workflow.check_plan import check_plan
 from evener.workflow.learn import NETWORK_FILE
 from evener.workflow.opened import Fixed, Opened, Progress, Shapes, open_network
 from evener.workflow.precision import with_precisions_of
-from evener.workflow.run import choose_plan
+from evener.workflow.run import check_plan_alone, choose_plan
 from evener.workflow.steps import STATE_FOLDER
+from evener.workflow.wish import Wish
 
 _WARM_UP: Final = 4  # times that the pipeline is filled before the first request
 
@@ -64,6 +65,8 @@ def serve_network(
     plan: Path | None = None,
     profile: Path | None = None,
     stages: int | None = None,
+    max_latency_s: float | None = None,
+    min_rate_hz: float | None = None,
     host: str | None = None,
     port: int | None = None,
     queue: int | None = None,
@@ -88,6 +91,8 @@ def serve_network(
         plan: a plan file; None for the project's plan, or plans first.
         profile: a profile file to plan by; None profiles this machine.
         stages: how many stages the plan must have; None for the best.
+        max_latency_s: longest predicted latency allowed, in seconds; None for any.
+        min_rate_hz: fewest predicted frames per second allowed; None for any.
         host: name or address to listen at; None for the project's, or this machine only.
         port: number of the port, 0 for any that is free; None for the project's, or 8080.
         queue: most requests that may wait, beside those in the stages; None for the project's,
@@ -111,11 +116,11 @@ def serve_network(
     from evener.serve.server import bound, serve, url_of
     from evener.workflow.predictor import PlannedNetwork
 
-    if plan is not None and (stages is not None or profile is not None):
-        raise InputError("a plan file already fixes its stages: give --plan, or --stages/--profile")
+    wish = Wish(stages=stages, max_latency_s=max_latency_s, min_rate_hz=min_rate_hz)
+    check_plan_alone(plan, profile, wish)
     source = _find(net)
     given = load(plan, Plan).value if plan is not None else None
-    if given is None and stages is None and profile is None:
+    if given is None and profile is None and wish == Wish():
         given = source.plan
     listening = source.section
     with bound(
@@ -136,7 +141,7 @@ def serve_network(
         chosen = (
             check_plan(given, opened)
             if given is not None
-            else choose_plan(opened, stages, profile, processors, progress)[0]
+            else choose_plan(opened, wish, profile, processors, progress)[0]
         )
         name = source.name or opened.network.name
         with _executor(

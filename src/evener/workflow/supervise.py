@@ -45,7 +45,8 @@ def supervised(
 
     Args:
         opened: the network; other plans use its processors and runtimes only.
-        plan: what it begins with; other plans are best at the same.
+        plan: what it begins with; other plans are best at the same, and keep to the same limits
+            as long as any does.
         profile: the times that other plans are made from.
         open_pipeline: makes the pipeline of a plan, not yet open.
         limits: when a lane counts as hung, and when another plan is taken.
@@ -70,6 +71,8 @@ def supervised(
     return SupervisedPipeline(
         plan,
         open_pipeline,
-        lambda slowdowns: plan_what_is_left(usable, slowdowns, objective=plan.objective),
+        lambda slowdowns: plan_what_is_left(
+            usable, slowdowns, objective=plan.objective, asked=plan.asked
+        ),
         limits=limits,
     )

@@ -15,6 +15,7 @@ from evener.plan.decide import make_front, make_plan
 from evener.plan.memory import limit_memory
 from evener.plan.problem import make_problem
 from evener.plan.rivals import candidates
+from evener.plan.spare import spare_core
 from evener.profile.refine import estimated_segments
 
 BEST: Final = 5  # plans tried on the machine
@@ -94,14 +95,14 @@ def best_plans(profile: Profile, wish: Wish) -> tuple[Plan, ...]:
     )
     allowed = (
         plan
-        for plan in (*_with_reserve(profile, wish), *rest)
+        for plan in (*_with_spare_core(profile, wish, first), *_with_reserve(profile, wish), *rest)
         if plan.stages != first.stages
         and (wish.max_latency_s is None or plan.latency_s <= wish.max_latency_s)
         and (wish.min_rate_hz is None or plan.rate_hz >= wish.min_rate_hz)
     )
     distinct = {plan.stages: plan for plan in reversed(tuple(allowed))}
     rivals = (
-        msgspec.structs.replace(plan, objective=wish.objective)
+        msgspec.structs.replace(plan, objective=wish.objective, asked=first.asked)
         for plan in reversed(distinct.values())
     )
     return (first, *islice(rivals, BEST - 1))
@@ -120,6 +121,23 @@ def _with_reserve(profile: Profile, wish: Wish) -> Iterator[Plan]:
             yield decide(profile, tighter)
         except InfeasibleError:
             return
+
+
+def _with_spare_core(profile: Profile, wish: Wish, first: Plan) -> Iterator[Plan]:
+    """Yield the best plan that leaves a core to the thread that feeds the devices, if any."""
+    spared = spare_core(profile)
+    if spared is None:
+        return
+    try:
+        plan = decide(spared, wish)
+    except InfeasibleError:
+        return
+    yield msgspec.structs.replace(
+        plan,  # held against the whole machine, like the first
+        bound_rate_hz=first.bound_rate_hz,
+        bound_estimated=first.bound_estimated,
+        configurations=first.configurations,
+    )
 
 
 def estimates_of_bound(profile: Profile, wish: Wish) -> tuple[SegmentTime, ...]:
