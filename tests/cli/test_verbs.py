@@ -386,6 +386,7 @@ def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> 
         "explain_network": {
             "given": ("tiny",),
             "cutting": Cutting(granularity="node", max_live=3, shapes={"a": (1,)}),
+            "board": None,
         }
     }
     assert "tiny in 2 blocks by the rule 'paper'" in out
@@ -413,6 +414,48 @@ def test_an_explanation_by_the_rule_node_shows_what_was_opened_and_why_not_more(
     assert opened.split()[-6:] == ["M", "8.3%", "4", "13", "10", "3,4,5,6,7,8,9,10,11,12"]
     assert "99 cuts in the order of the work before them" in out
     assert "left out, as the network has more than 100 places" in out
+
+
+def test_an_explanation_for_a_board_lists_its_parts_with_their_times(evener: Evener) -> None:
+    out = evener("plan", "googlenet", "--board", "khadas-vim3", "--explain")[1]
+
+    assert "googlenet in 11 blocks, the parts that khadas-vim3 was timed in; a cut is" in out
+    assert "main layers that no cut can part, by its blocks, and what would cross" in out
+    assert "both were timed as one part" in out
+    assert "googlenet in 11 blocks on khadas-vim3" in out
+    assert "L x2" in out
+
+
+def test_a_network_that_a_board_knows_by_name_only_is_said_to_be(evener: Evener) -> None:
+    out = evener("plan", "mobilenet", "--board", "rk3399pro", "--explain")[1]
+
+    assert (
+        "rk3399pro knows mobilenet by name only, in 14 parts with a cut after each but the last; "
+        "give the path of its ONNX file to see what they are"
+    ) in " ".join(out.split())
+    assert "mobilenet in 14 blocks on rk3399pro" in out
+
+
+def test_the_explanation_of_a_board_is_for_programs_too(evener: Evener) -> None:
+    printed = json.loads(
+        evener("plan", "googlenet", "--board", "khadas-vim3", "--explain", "--json")[1]
+    )
+
+    assert (printed["board"], len(printed["blocks"]), len(printed["cuts"])) == (
+        "khadas-vim3",
+        11,
+        10,
+    )
+    assert {one["reason"] for one in printed["no_cuts"]} >= {"both were timed as one part"}
+
+
+def test_a_cut_that_a_board_does_not_have_says_how_to_see_those_it_has(evener: Evener) -> None:
+    code, _, err = evener(
+        *("plan", "alexnet", "--board", "khadas-vim3", "--cuts", "19", "--on", "G,B")
+    )
+
+    assert code == 2
+    assert "has the cuts 0 to 6; see them with evener plan NET --board BOARD --explain" in err
 
 
 def test_where_every_layer_is_apart_at_some_place_that_is_said(evener: Evener) -> None:
