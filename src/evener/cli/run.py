@@ -23,6 +23,7 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     "source_rate_hz": None,
     "batch": 1,
     "supervise": False,
+    "standby": True,
     "precision": None,
 }
 
@@ -97,6 +98,13 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     "--supervise",
     is_flag=True,
     help="Go on by another plan where a stage fails, hangs or stays slower than planned.",
+)
+@click.option(
+    "--standby/--no-standby",
+    default=True,
+    show_default=True,
+    help="With --supervise, hold ready what is needed once a stage fails, where memory allows; "
+    "without it no answer comes until that is opened.",
 )
 @click.option(
     "--board",
@@ -208,7 +216,7 @@ def _run(
     if given != _OF_THIS_MACHINE:
         raise click.UsageError(
             "a board is simulated frame by frame in threads: leave out --transport, --ranks, "
-            "--policy, --source-rate, --batch, --supervise and --precision"
+            "--policy, --source-rate, --batch, --supervise, --standby and --precision"
         )
     if profile is not None:
         raise click.UsageError("a board has times of its own: give --board or --profile")

@@ -125,6 +125,7 @@ def run_network(
     source_rate_hz: float | None = None,
     batch: int = 1,
     supervise: bool = False,
+    standby: bool = True,
     precision: PrecisionWish | None = None,
     watch: Watch | None = None,
     progress: Progress | None = None,
@@ -164,6 +165,8 @@ def run_network(
         source_rate_hz: how many frames come a second; None for as many as are taken.
         batch: how many frames go through the stages at once, where the network can.
         supervise: whether to go on by another plan where a stage fails, hangs or slows down.
+        standby: whether to hold ready, then, what is needed once a stage fails, where memory
+            allows.
         precision: the precisions that stages may compute in, and what that may cost; None for f32,
             and with a plan for what it says.
         watch: given the pipeline, a context in which it runs.
@@ -182,6 +185,7 @@ def run_network(
         source_rate_hz=source_rate_hz,
         batch=batch,
         supervise=supervise,
+        standby=standby,
     )
     manner.check(out, timeline)
     wish = Wish(stages=stages, max_latency_s=max_latency_s, min_rate_hz=min_rate_hz)
@@ -274,7 +278,7 @@ def run_opened(
     with (
         pipeline_of(running)
         if profile is None or not manner.supervise
-        else supervised(opened, running, profile, pipeline_of)
+        else supervised(opened, running, profile, pipeline_of, standby=manner.standby)
     ) as pipeline:
         # With a state a frame's answer depends on those before it, so that each counts by itself.
         known, comparable = frames.to_compare(each_by_itself=bool(opened.network.states))
