@@ -233,6 +233,7 @@ def test_one_that_is_being_opened_is_waited_for(
 
     assert taken is not None
     taken.pipeline.close()
+    assert not taken.ready
     assert not standby.opening
 
 

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, isinf
 
+import msgspec
+
 from evener.artifacts.plan import Plan, Unit
 from evener.errors import EvenerError, StageFailedError
 from evener.run.condition import Slowdowns, rate_under
@@ -107,25 +109,25 @@ class Standby:
     def take(self, plan: Plan, slowdowns: Slowdowns) -> Running | None:
         """Take a pipeline for a plan, or for one that is as good by the margin, if one is ready.
 
-        One that is opened for it just now is waited for; another that is, is given up, so that it
-        takes nobody's time.
+        One that is opened for it just now is waited for, and was not `ready`; another that is, is
+        given up, so that it takes nobody's time.
 
         Args:
             plan: what is needed.
             slowdowns: what is lost or slow.
         """
         with self._changed:
+            ready = self._take_held(plan, slowdowns)
             opening = self._opening
-            if opening is not None and not self._serves(opening, plan, slowdowns):
+            if opening is None:
+                return ready
+            if ready is not None or not self._serves(opening, plan, slowdowns):
                 self._give_up_opening()
-            elif opening is not None:
-                opening.pipeline.step_forward()
-                self._changed.wait_for(lambda: self._opening is not opening)
-            for one in self._held:
-                if one.pipeline.usable and self._serves(one, plan, slowdowns):
-                    self._held.remove(one)
-                    return one
-        return None
+                return ready
+            opening.pipeline.step_forward()
+            self._changed.wait_for(lambda: self._opening is not opening)
+            waited = self._take_held(plan, slowdowns)
+            return None if waited is None else msgspec.structs.replace(waited, ready=False)
 
     def close(self) -> None:
         """Close everything that is held, and wait for it; `hold` must not be running."""
@@ -134,6 +136,13 @@ class Standby:
         for one in held:
             self._leaving.close(one.pipeline)
         self._leaving.wait()
+
+    def _take_held(self, plan: Plan, slowdowns: Slowdowns) -> Running | None:
+        for one in self._held:
+            if one.pipeline.usable and self._serves(one, plan, slowdowns):
+                self._held.remove(one)
+                return one
+        return None
 
     def _begin_opening(self, plan: Plan, under: Slowdowns) -> Running | None:
         with self._changed:
