@@ -43,7 +43,8 @@ from evener.run.equality import run_unsplit
 from evener.run.monitor import Limits
 from evener.run.supervise import SupervisedPipeline
 from evener.runtime.session import Array
-from evener.workflow.opened import Opened, open_network
+from evener.workflow.opened import Opened
+from evener.workflow.opening import open_network
 from evener.workflow.pipeline import make_pipeline
 from evener.workflow.plan import settle_profile
 from evener.workflow.supervise import supervised

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evener.artifacts.tensor import Tensor
 from evener.errors import InputError
 from evener.run.entry import Frame
-from evener.run.equality import Answers, difference, run_unsplit
+from evener.run.equality import Answers, difference, largest_of, run_unsplit
 from evener.run.pipeline import Pipeline
 from evener.runtime import pinning
 from evener.runtime.onnxruntime import OnnxRuntime
@@ -73,6 +73,15 @@ def test_a_single_wrong_frame_is_found_out() -> None:
     assert (found.frames, found.equal, found.max_error) == (3, False, 0.25)
 
 
+def test_a_frame_that_is_answered_by_zeros_is_measured_by_the_others() -> None:
+    found = Answers([(np.zeros(2),), (np.array([0.0, 5.0]),)])
+
+    found.compare(0, (np.array([0.0, 0.1]),))
+
+    assert not found.equal
+    assert found.max_error == pytest.approx(0.02)
+
+
 def test_frames_in_another_order_are_found_out() -> None:
     pool = tiny.frames(2)
     with opened() as pipeline:
@@ -119,7 +128,8 @@ def test_a_network_with_other_tensors_is_refused() -> None:
 def test_errors_are_relative_to_the_largest_value(
     expected: list[float], answer: list[float], error: float
 ) -> None:
-    equal, found = difference([np.array(expected)], [np.array(answer)])
+    one = [np.array(expected)]
+    equal, found = difference(one, [np.array(answer)], largest_of([one]))
 
     assert found == error
     assert equal == (np.array(expected).tobytes() == np.array(answer).tobytes())
@@ -128,14 +138,25 @@ def test_errors_are_relative_to_the_largest_value(
 def test_each_output_is_measured_by_its_own_size() -> None:
     small, large = np.array([0.001]), np.array([1000.0])
 
-    assert difference([small, large], [small * 2, large])[1] == pytest.approx(1.0)
+    answer = [small, large]
+    assert difference(answer, [small * 2, large], largest_of([answer]))[1] == pytest.approx(1.0)
+
+
+@given(st.lists(st.lists(st.floats(width=32), min_size=3, max_size=3), min_size=1))
+def test_the_largest_output_is_that_of_all_frames_without_what_is_not_finite(
+    frames: list[list[float]],
+) -> None:
+    finite = [abs(value) for frame in frames for value in frame if np.isfinite(value)]
+
+    assert largest_of([[np.array(frame)] for frame in frames]) == (max(finite, default=0.0),)
 
 
 def test_texts_are_the_same_or_not() -> None:
     one, other = np.array(["a"], object), np.array(["b"], object)
 
-    assert difference([one], [one.copy()]) == (True, 0.0)
-    assert difference([one], [other]) == (False, float("inf"))
+    largest = largest_of([[one]])
+    assert difference([one], [one.copy()], largest) == (True, 0.0)
+    assert difference([one], [other], largest) == (False, float("inf"))
 
 
 @given(st.lists(st.integers(-100, 100), min_size=1), st.integers(-5, 5))
@@ -145,6 +166,6 @@ def test_integers_are_compared_without_wrapping(values: list[int], shift: int) -
     largest = max(abs(value) for value in values)
     expected = 0.0 if shift == 0 else abs(shift) / largest if largest else float("inf")
 
-    equal, error = difference([one], [other])
+    equal, error = difference([one], [other], largest_of([[one]]))
     assert equal == (shift == 0)
     assert error == pytest.approx(expected)

@@ -78,6 +78,9 @@ def make(opener: Opener) -> Iterator[Callable[..., Standby]]:
 
     for standby in made:
         standby.close()
+    for thread in threading.enumerate():
+        if thread.name.startswith("stage "):
+            thread.join(PATIENCE_S)  # of a pipeline that was given up
     assert opener.all_closed
 
 

@@ -4,18 +4,18 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
+from onnx import helper
 
 from evener.artifacts.comparison import Comparison, Ratio
 from evener.errors import InfeasibleError
 from evener.network.frames import random_frames
-from evener.plan.contended import contended
 from evener.plan.decide import make_baseline
 from evener.runtime.peer import known_peers
 from evener.testing import plans, tiny
 from evener.workflow import bench, race
 from evener.workflow.bench import bench_networks, describe, together
 from evener.workflow.memory import plan_bytes
-from evener.workflow.opened import open_network
+from evener.workflow.opening import open_network
 from evener.workflow.profile import profile_network
 from evener.workflow.race import Entrant
 
@@ -41,6 +41,22 @@ def test_every_network_has_a_row_for_the_plan_and_each_baseline(
     assert set(found.ratio_means) == {"single", "all_cores", "copies", *known_peers()}
     assert found.left_out == ()
     assert found.holds
+
+
+def test_a_shape_goes_to_the_network_that_has_the_input(
+    net: str, write: Callable[[str, bytes], str]
+) -> None:
+    content = tiny.network(
+        [helper.make_node("Relu", ["images"], ["y"])],
+        inputs=[tiny.floats("images", "batch", 4)],
+        outputs=[tiny.floats("y", "batch", 4)],
+    )
+
+    found = bench_networks(
+        [net, write("images.onnx", content)], rounds=1, shapes={"images": (1, 4)}
+    )
+
+    assert [row.network for row in found.rows if row.kind == "plan"] == ["dense", "images"]
 
 
 def ratio(network: str, median: float) -> Comparison:
@@ -87,7 +103,7 @@ def test_plans_that_run_the_same_are_measured_once(
     monkeypatch.setattr(bench, "race", noted)
     opened = open_network(net)
     profile = profile_network(net).value
-    copies = contended(make_baseline(profile, "copies"), profile)
+    copies = make_baseline(profile, "copies")
 
     found = bench.compare_opened(
         opened, copies, profile, random_frames(opened.network.inputs, 2, seed=0), rounds=2

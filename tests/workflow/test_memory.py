@@ -7,7 +7,7 @@ import pytest
 
 from evener.workflow import memory
 from evener.workflow.memory import may_hold, plan_bytes
-from evener.workflow.opened import open_network
+from evener.workflow.opening import open_network
 from evener.workflow.plan import plan_opened
 from evener.workflow.wish import Wish
 

@@ -22,7 +22,8 @@ from evener.run.monitor import Limits
 from evener.runtime.onnxruntime import OnnxRuntime
 from evener.runtime.session import Array, Session
 from evener.workflow.manner import Manner
-from evener.workflow.opened import Opened, open_network
+from evener.workflow.opened import Opened
+from evener.workflow.opening import open_network
 from evener.workflow.pipeline import make_pipeline
 from evener.workflow.plan import plan_network, settle_profile
 from evener.workflow.run import run_network, run_opened

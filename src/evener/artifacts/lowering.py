@@ -14,7 +14,8 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         precision: what they were computed in, such as "int8"; of a plan every element type of its
             stages, such as "f32+int8".
         frames: how many were compared.
-        error: largest difference of an output over the largest value of that output for the frame.
+        error: largest difference of an output, of any frame, over the largest value of that output
+            for all these frames in f32.
         agreement: share of the frames whose top answer is the same; None where an answer is not
             one class or one number for each class.
         accuracy: share of the frames whose top answer is the label; None without labels.

@@ -79,7 +79,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         batch: how many frames went through the stages at once; stages and switches count and time
             such batches, and the latency of a frame is its batch's.
         equal: whether every answer matched the unsplit network's; None if not compared.
-        max_error: largest difference from the unsplit network over the largest output.
+        max_error: largest difference from the unsplit network, as a share of the largest value of
+            that output for all frames that were compared.
         checked: how many answers were compared: all, or the first ones of a source that is read
             as it goes.
         quality: metrics of the answers against labels; None where there were no labels.

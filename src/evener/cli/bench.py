@@ -9,12 +9,12 @@ import msgspec
 from evener import units
 from evener.cli import options, output, values
 from evener.cli.precision import precision_options
+from evener.cli.records import as_contest, as_cutting, as_engines
 from evener.cli.verb import Verb
 from evener.errors import InputError
 
 if TYPE_CHECKING:
-    from evener.runtime.session import Optimisation
-    from evener.workflow import PrecisionWish
+    from evener.workflow import Contest, Cutting, Engines
 
 LEAST_SHARE: Final = 0.01
 
@@ -57,6 +57,7 @@ def read_share(text: str) -> float:
         "evener bench squeezenet",
         'evener bench resnet50 googlenet --rounds 7 --max-latency "80 ms" --json',
         "evener bench alexnet --little 0.4 --max-latency 0.65x",
+        "evener bench squeezenet detector.onnx --shape x=1,3,320,320",
         "evener bench model.onnx --precision int8 --calibration photos.npz --max-error 0.02",
     ),
     what_next="See where the time goes: evener run NET --frames 100 shows how busy each stage is.",
@@ -99,19 +100,16 @@ def read_share(text: str) -> float:
 @options.state_option
 @precision_options
 @options.json_option
+@as_contest
+@as_cutting
+@as_engines
 def command(
     *,
     nets: tuple[str, ...],
-    rounds: int,
-    limit: tuple[float | None, float | None] | None,
+    contest: "Contest",
     little: float | None,
-    optimisation: "Optimisation",
-    processors: tuple[str, ...] | None,
-    runtimes: tuple[str, ...] | None,
-    shapes: values.Shapes,
-    fixed: dict[str, float],
-    states: dict[str, str],
-    precision: "PrecisionWish | None",
+    cutting: "Cutting",
+    engines: "Engines",
     as_json: bool,
 ) -> int:
     """Race the plan against its rivals.
@@ -120,24 +118,17 @@ def command(
     OpenVINO's hints LATENCY and THROUGHPUT and its AUTO device where it is installed.
     NET is an ONNX file or the name of a built-in network. Rates are the median over the rounds,
     with their quartiles; the ratio is that of the plan's rate to the best other's, round by round.
+    Of several networks, --shape, --fix and --state go to those that have the input or output.
     """
     from evener import workflow
 
-    max_latency_s, max_latency_share = limit or (None, None)
     with output.progress() as report:
         result = workflow.bench_networks(
             nets,
-            rounds=rounds,
-            max_latency_s=max_latency_s,
-            max_latency_share=max_latency_share,
             little=little,
-            optimisation=optimisation,
-            processors=processors,
-            runtimes=runtimes,
-            shapes=dict(shapes),
-            fixed=fixed,
-            states=states,
-            precision=precision,
+            contest=contest,
+            cutting=cutting,
+            engines=engines,
             progress=report,
         )
     if as_json:

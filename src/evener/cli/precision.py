@@ -57,8 +57,8 @@ _OPTIONS = (
         "--max-error",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SHARE",
-        help="Lower the precision only where no answer is further from that in f32 than this share "
-        "of its largest value, such as 0.01.",
+        help="Lower the precision only where no number of an answer is further from that in f32 "
+        "than this share of the output's largest for all frames that judge, such as 0.01.",
     ),
     click.option(
         "--min-accuracy",

@@ -371,7 +371,8 @@ def _equality(trace: Trace) -> str:
     first = f"first {count(trace.checked, 'answer')}" if some else "answers"
     if trace.equal:
         return f"the {first} equal the unsplit network's to the bit"
-    return f"the {first} are within {trace.max_error:.2g} of the unsplit network's, relative"
+    off = f"within {trace.max_error:.2g} of the unsplit network's"
+    return f"the {first} are {off}, relative to the largest output"
 
 
 def _verdict(one: Verdict) -> str:

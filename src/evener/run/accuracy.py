@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.artifacts.lowering import Deviation
-from evener.run.equality import Answer, difference, top_of
+from evener.run.equality import Answer, difference, largest_of, top_of
 
 
 class Allowed(msgspec.Struct, frozen=True, kw_only=True):
     """How far from those in f32 answers may be.
 
     Attributes:
-        max_error: largest error; None for any.
+        max_error: largest error, see `evener.artifacts.lowering.Deviation`; None for any.
         min_accuracy: least share of right top answers, or without labels of those that are the same
             as in f32; None for any.
     """
@@ -54,7 +54,10 @@ def judge(
         allowed: how far they may be off.
         labels: [frames] the right classes, where they are known.
     """
-    error = max(difference(one, other)[1] for one, other in zip(expected, answers, strict=True))
+    largest = largest_of(expected)
+    error = max(
+        difference(one, other, largest)[1] for one, other in zip(expected, answers, strict=True)
+    )
     right = [top_of(answer) for answer in expected]
     found = [top_of(answer) for answer in answers]
     told = None not in right

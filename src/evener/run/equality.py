@@ -28,8 +28,8 @@ class Answers:
     Attributes:
         frames: how many answers were compared.
         equal: whether every one was the same, to the bit.
-        max_error: largest difference of an output over the largest value of that output for the
-            same frame; 0 if equal, infinite where only one of the two is finite.
+        max_error: largest difference of an output over the largest value of that output for any
+            frame of the pool; 0 if equal, infinite where only one of the two is finite.
         agreeing: how many had the same top answer; None where they have none, see `top_of`.
     """
 
@@ -38,13 +38,14 @@ class Answers:
         self.frames = 0
         self.equal = True
         self.max_error = 0.0
+        self._largest = largest_of(expected)
         self._tops = [top_of(answer) for answer in expected]
         self.agreeing = None if None in self._tops else 0
 
     def compare(self, frame_id: int, answer: Sequence[Array]) -> None:
         """Take note of a pipeline's answer; frame i is the pool's frame `i % len(pool)`."""
         number = frame_id % len(self._expected)
-        same, error = difference(self._expected[number], answer)
+        same, error = difference(self._expected[number], answer, self._largest)
         self.frames += 1
         if self.agreeing is not None:
             self.agreeing += same or top_of(answer) == self._tops[number]
@@ -131,26 +132,45 @@ def run_unsplit(
     return Unsplit(answers, median(times_s[1:] or times_s))
 
 
-def difference(expected: Sequence[Array], answer: Sequence[Array]) -> tuple[bool, float]:
+def largest_of(answers: Sequence[Answer]) -> tuple[float, ...]:
+    """Return the largest absolute value of each output over all answers, as a scale for errors.
+
+    A single frame gives none: a detector answers a picture of nothing by zeros, beside which any
+    difference is infinite.
+
+    Args:
+        answers: to at least one frame. What is not finite, and texts, count as 0.
+
+    Example:
+        >>> largest_of([[np.array([0.0, 0.0])], [np.array([0.5, -2.0])]])
+        (2.0,)
+    """
+    return tuple(max(_largest(array) for array in arrays) for arrays in zip(*answers, strict=True))
+
+
+def difference(expected: Answer, answer: Answer, largest: Sequence[float]) -> tuple[bool, float]:
     """Compare two answers to one frame.
 
     Args:
         expected: arrays of the one.
         answer: arrays of the other, in the same order and of the same shapes and types.
+        largest: what a difference of each output is held against, see `largest_of`.
 
     Returns:
-        Whether they are the same to the bit; and the largest difference over the largest absolute
-        value expected, each output by itself.
+        Whether they are the same to the bit; and the largest difference as a share of the largest
+        value, each output by itself: infinite where only one of two numbers is finite, or where
+        outputs differ of which the largest value is 0.
 
     Example:
-        >>> one = np.array([1.0, -4.0], np.float32)
-        >>> difference([one], [one]), difference([one], [one + 1])
+        >>> one = np.array([1.0, -2.0], np.float32)
+        >>> difference([one], [one], [4.0]), difference([one], [one + 1], [4.0])
         ((True, 0.0), (False, 0.25))
     """
     if all(_same_bits(one, other) for one, other in zip(expected, answer, strict=True)):
         return True, 0.0
     return False, max(
-        _relative_error(one, other) for one, other in zip(expected, answer, strict=True)
+        _relative_error(one, other, scale)
+        for one, other, scale in zip(expected, answer, largest, strict=True)
     )
 
 
@@ -191,7 +211,14 @@ def _same_bits(one: Array, other: Array) -> bool:
     return one.tobytes() == other.tobytes()
 
 
-def _relative_error(one: Array, other: Array) -> float:
+def _largest(array: Array) -> float:
+    if array.dtype.kind not in "fiub":
+        return 0.0
+    wide = array.astype(np.float64)
+    return float(np.abs(wide[np.isfinite(wide)]).max(initial=0.0))
+
+
+def _relative_error(one: Array, other: Array, largest: float) -> float:
     if one.dtype.kind not in "fiub":
         return 0.0 if np.array_equal(one, other) else float("inf")
     wide, found = one.astype(np.float64), other.astype(np.float64)
@@ -199,7 +226,6 @@ def _relative_error(one: Array, other: Array) -> float:
     if alike.all():
         return 0.0
     error = float(np.abs(wide[~alike] - found[~alike]).max())
-    largest = float(np.abs(wide[np.isfinite(wide)]).max(initial=0.0))
     if not np.isfinite(error) or largest == 0.0:
         return float("inf")
     return error / largest

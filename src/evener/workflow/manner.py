@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from math import inf
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 import msgspec
 
@@ -21,16 +21,30 @@ from evener.run.transport import Transport
 _SLOWEST_HZ: Final = 1e-6  # a frame in eleven days: of less, the wait between two cannot be told
 
 
+class MannerChoices(TypedDict, total=False):
+    """The fields of `Manner`, as keyword arguments."""
+
+    transport: str
+    policy: Policy
+    source_rate_hz: float | None
+    batch: int
+    supervise: bool
+    standby: bool
+
+
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """How frames come, and where the lanes live.
 
     Attributes:
-        transport: "threads", "processes" or "ranks", of which this process is the first.
-        policy: what to do with a frame for which there is no credit; see `Pipeline.run`.
+        transport: where the lanes live: "threads" of this process, "processes" of their own, or
+            the "ranks" of MPI that this process is the first of.
+        policy: what to do with a frame for which there is no credit: "block" makes the source wait,
+            "drop_oldest", "drop_newest" and "latest_only" leave some out.
         source_rate_hz: how many frames come a second; None for as many as are taken.
-        batch: how many frames go through the stages at once.
-        supervise: whether another plan is taken where a stage fails or slows down.
-        standby: whether what is needed then is held ready, where memory allows.
+        batch: how many frames go through the stages at once, where the network can.
+        supervise: whether to go on by another plan where a stage fails, hangs or slows down.
+        standby: whether to hold ready, then, what is needed once a stage fails, where memory
+            allows.
     """
 
     transport: str = "threads"

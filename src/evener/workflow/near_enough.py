@@ -11,7 +11,7 @@ from evener.workflow.opened import Opened
 def tolerance_of(
     opened: Opened, plan: Plan, manner: Manner, trace: Trace, *, simulated: bool = False
 ) -> float:
-    """Return how far off the answers of a run may be, relative to the largest output.
+    """Return how far off the answers of a run may be, as shares of the largest output.
 
     A plan in lower precision may be off by what it was allowed to cost; any other by what splitting
     causes: nothing, or rounding. A batch is multiplied by other kernels than a frame, which add in

@@ -39,7 +39,8 @@ class PrecisionWish(msgspec.Struct, frozen=True, kw_only=True):
             "f32" alone.
         calibration: frames that stand for those to come: an npz file with one array per input, and
             perhaps an array "labels", or a folder of such.
-        max_error: largest difference from the answer in f32 over its largest value.
+        max_error: largest difference from an answer in f32, as a share of the largest value of that
+            output for all frames that judge.
         min_accuracy: least share of frames whose top answer is the label, or without labels the
             same as in f32.
     """

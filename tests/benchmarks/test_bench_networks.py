@@ -1,0 +1,124 @@
+"""The benchmark of several networks: shapes, precisions, and a record that says both."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import bench_networks
+import numpy as np
+import pytest
+from onnx import helper
+
+from evener.run.accuracy import judge
+from evener.runtime.session import Array
+from evener.testing import tiny
+from evener.workflow import precision, race
+
+Run = Callable[..., dict[str, object]]
+
+
+@pytest.fixture
+def nets(tmp_path: Path) -> list[str]:
+    """Return a network with static shapes, and one whose input `images` is open."""
+    pixels = tiny.network(
+        [
+            helper.make_node("Conv", ["images", "w"], ["c"], pads=[1] * 4),
+            helper.make_node("Relu", ["c"], ["r"]),
+        ],
+        inputs=[tiny.floats("images", 1, 2, "high", "wide")],
+        outputs=[tiny.floats("r", 1, 3, "high", "wide")],
+        weights={"w": np.ones((3, 2, 3, 3), np.float32) / 18},
+    )
+    paths = [tmp_path / "dense.onnx", tmp_path / "pixels.onnx"]
+    for path, content in zip(paths, (tiny.dense(layers=3), pixels), strict=True):
+        path.write_bytes(content)
+    return [str(path) for path in paths]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return the benchmark, run with arguments for a round; it returns its record."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(race, "_ROUND_S", (0.005, 0.005))
+
+    def call(*arguments: str) -> dict[str, object]:
+        out = tmp_path / "record.json"
+        command = ["bench_networks.py", *arguments, "--rounds", "1", "-o", str(out)]
+        monkeypatch.setattr(sys, "argv", command)
+        assert bench_networks.main() == 0
+        found: dict[str, object] = json.loads(out.read_text())
+        return found
+
+    return call
+
+
+def test_a_shape_goes_to_the_network_with_that_input_and_into_the_record(
+    run: Run, nets: list[str]
+) -> None:
+    record = run(*nets, "--shape", "images=1,2,8,8", "--runtimes", "onnxruntime")
+
+    assert record["shapes"] == {"images": [1, 2, 8, 8]}
+    assert record["precision"] is None
+    comparison = record["comparison"]
+    assert isinstance(comparison, dict)
+    networks = [row["network"] for row in comparison["rows"] if row["kind"] == "plan"]
+    assert networks == ["dense", "pixels"]
+
+
+def test_a_lower_precision_is_judged_by_given_or_random_frames_and_the_record_says_which(
+    run: Run, nets: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = tmp_path / "frames.npz"
+    rng = np.random.default_rng(0)
+    np.savez(frames, images=rng.normal(size=(32, 1, 2, 8, 8)).astype(np.float32))
+    seen: list[tuple[int, ...]] = []
+
+    def noted(name: str, expected: Sequence[tuple[Array, ...]], *given: Any, **more: Any) -> Any:  # noqa: ANN401 - handed on
+        seen.append((len(expected), *expected[0][0].shape))
+        return judge(name, expected, *given, **more)
+
+    monkeypatch.setattr(precision, "judge", noted)
+
+    record = run(
+        *(*nets, "--shape", "images=1,2,8,8", "--precision", "int8", "--max-error", "0.9"),
+        *("--calibration", f"{nets[1]}={frames}", "--runtimes", "onnxruntime"),
+    )
+
+    assert seen == [(32, 2, 8), (16, 1, 3, 8, 8)]  # every second of 64 random and of 32 given
+    assert record["precision"] == {
+        "precision": "int8",
+        "max_error": 0.9,
+        "calibration": {nets[0]: "64 random frames, seed 0", nets[1]: str(frames)},
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--precision", "int8"), "--precision and --max-error go together"),
+        (("--max-error", "0.1"), "--precision and --max-error go together"),
+        (("--calibration", "a=f.npz"), "--calibration NET=FILE.npz is for a NET given"),
+        (("--calibration", "f.npz"), "'f.npz' names no frames: write NET=FILE.npz"),
+        (("--shape", "images=8x8"), "'images=8x8' is no shape: write NAME=1,3,224,224"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        bench_networks.read_options(["a", *arguments, "-o", "r.json"])
+
+    assert message in capsys.readouterr().err
+
+
+def test_a_shape_that_no_network_has_ends_with_2(
+    nets: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "record.json"
+    command = ["bench_networks.py", *nets, "--shape", "z=1", "-o", str(out)]
+    monkeypatch.setattr(sys, "argv", command)
+
+    assert bench_networks.main() == 2
+    assert not out.exists()
