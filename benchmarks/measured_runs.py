@@ -223,8 +223,11 @@ def predict(problem: Problem, run: Run) -> Prediction:
     """Predict a run with the planner's own times of stages."""
     names = [processor.name for processor in problem.processors]
     numbers = [names.index(stage.processor) for stage in run.stages]
+    lanes = {team.lanes[0][0]: team for team in problem.teams if team.count == 1}
     times_s = {
-        stage.processor: problem.lane_s(number, stage.first, stage.last, receiver(problem, taker))
+        stage.processor: problem.lane_s(
+            lanes[number], number, stage.first, stage.last, receiver(problem, taker)
+        )
         for stage, number, taker in zip(run.stages, numbers, [*numbers[1:], None], strict=True)
     }
     slowest = max(times_s, key=times_s.__getitem__)

@@ -8,6 +8,9 @@ What differs is that the pipeline is real: threads, locks, hand-offs, wake-ups a
 part, the computing of every answer. A ratio is what was measured over what was simulated, of one
 round; all cases of a network take turns in an order drawn anew each round, after one to warm up.
 
+Each case is also held against the planner's prediction: the rate, and the 99th percentile of the
+latency over that of as many periods as the pipe has stages and as it has credits.
+
 In the part "waiting" nothing is computed, so that only the pipeline itself can cost time. In the
 part "computing" every answer is, slowed down by `SLOWDOWN`, for the stages of a board are computed
 side by side on the cores of this machine; computations longer than their time are counted.
@@ -16,7 +19,7 @@ side by side on the cores of this machine; computations longer than their time a
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,6 +50,7 @@ CREDITS: Final = (-1, 1, 3)  # more than the plan's own
 SLOWDOWN: Final = 4.0
 GOAL: Final = 0.03
 FIGURES: Final = ("rate_hz", "latency_p50_s", "latency_p99_s")
+PREDICTED: Final = ("rate_hz", "latency_p99_s by stages", "latency_p99_s by credits")
 Segments = Callable[[int, int], bytes]
 
 
@@ -77,6 +81,7 @@ class Case:
         jitter: of every lane, as in `JITTERS`.
         clocks: the times of every lane, to begin anew each round.
         ratios: by figure, measured over simulated of each round.
+        kept: by figure, measured over what the planner says of each round.
         overruns: computations that took longer than their time, over all rounds.
     """
 
@@ -89,6 +94,7 @@ class Case:
     jitter: float = 0.0
     clocks: list[list[Restartable]] = field(init=False)
     ratios: dict[str, list[float]] = field(default_factory=lambda: {one: [] for one in FIGURES})
+    kept: dict[str, list[float]] = field(default_factory=lambda: {one: [] for one in PREDICTED})
     overruns: int = 0
 
     def __post_init__(self) -> None:
@@ -108,12 +114,16 @@ class Case:
         trace = pipeline.run(islice(cycle(pool), frames), lambda *_: None)
         for name in FIGURES:
             self.ratios[name].append(getattr(trace, name) / getattr(found, name))
+        periods = trace.latency_p99_s * self.plan.rate_hz
+        held = (trace.rate_hz / self.plan.rate_hz, periods / len(self.plan.stages))
+        for name, ratio in zip(PREDICTED, (*held, periods / self.plan.credits), strict=True):
+            self.kept[name].append(ratio)
         self.overruns += stand_ins.overruns
 
     def forget(self) -> None:
         """Leave out the rounds so far: they were to warm up."""
         self.overruns = 0
-        for ratios in self.ratios.values():
+        for ratios in (*self.ratios.values(), *self.kept.values()):
             ratios.clear()
 
     def row(self) -> dict[str, object]:
@@ -128,10 +138,8 @@ class Case:
             "jitter": self.jitter,
             "computed": self.computed,
             "overruns": self.overruns,
-            "measured_over_simulated": {
-                name: dict(zip(("low", "median", "high"), quartiles(ratios), strict=True))
-                for name, ratios in self.ratios.items()
-            },
+            "measured_over_simulated": spread(self.ratios),
+            "measured_over_predicted": spread(self.kept),
         }
 
     def __str__(self) -> str:
@@ -140,7 +148,10 @@ class Case:
         what = "computing" if self.computed else "waiting"
         return (
             f"{self.network:10} {self.name:14} {what:9} credits {self.plan.credits} jitter "
-            f"{self.jitter:4.2f}  {ratios}  {self.overruns} overruns"
+            f"{self.jitter:4.2f}  {ratios}  {self.overruns} overruns; over the prediction: rate "
+            f"{quartiles(self.kept[PREDICTED[0]])[1]:.4f}, p99 by stages "
+            f"{quartiles(self.kept[PREDICTED[1]])[1]:.3f}, by credits "
+            f"{quartiles(self.kept[PREDICTED[2]])[1]:.3f}"
         )
 
 
@@ -285,6 +296,14 @@ def summarise(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
             ("computing", [case for case in cases if case.computed]),
         )
         if of
+    }
+
+
+def spread(ratios: Mapping[str, Sequence[float]]) -> dict[str, dict[str, float]]:
+    """Name the quartiles of each figure."""
+    return {
+        name: dict(zip(("low", "median", "high"), quartiles(of), strict=True))
+        for name, of in ratios.items()
     }
 
 

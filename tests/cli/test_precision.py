@@ -41,10 +41,10 @@ def test_a_verb_hands_on_the_wish_and_without_one_nothing(
     evener(*verb, "--json")
     ((_, plain),) = workflow_calls.items()
 
-    assert call["precision"] == PrecisionWish(
+    assert call["engines"].precision == PrecisionWish(
         precision="int8", calibration=Path("f.npz"), max_error=0.02, min_accuracy=0.9
     )
-    assert plain["precision"] is None
+    assert plain["engines"].precision is None
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])

@@ -116,7 +116,7 @@ def test_of_plans_without_replicas_the_best_is_exactly_the_best_row(
 
     best = min(
         max(
-            problem.lane_s(step.team.lanes[0][0], step.first_block, step.last_block, 0)
+            problem.lane_s(step.team, step.team.lanes[0][0], step.first_block, step.last_block, 0)
             for step in steps
         )
         for steps in every_chain(problem)

@@ -128,7 +128,7 @@ def test_the_lane_that_sends_pays_for_the_dearest_processor_that_may_take(
 
     for takers, paid_s in {(): 0.0, (1,): 1.0, (2,): 3.0, (1, 2): 3.0}.items():
         assert problem.period_s(sender, receiver[takers])[0, 0] == 10.5 + paid_s
-        assert problem.lane_s(0, 0, 0, receiver[takers]) == 10.5 + paid_s
+        assert problem.lane_s(sender, 0, 0, 0, receiver[takers]) == 10.5 + paid_s
 
 
 def test_receivers_are_told_apart_only_where_transfers_differ(profile_of: ProfileOf) -> None:

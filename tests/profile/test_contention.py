@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import msgspec
 import pytest
 
 from evener.artifacts.processors import Machine, Processor
@@ -70,7 +71,7 @@ class FakeRuntime:
     ) -> Session:
         if model == b"refused":
             raise RuntimeFailedError("fake refuses", runtime="fake")
-        assert thread_cores() == {cores[0]}
+        assert not cores or thread_cores() == {cores[0]}
         self.open_sessions += 1
         self.cores.append(cores)
         return FakeSession(self)
@@ -210,3 +211,17 @@ def test_company_that_cannot_open_is_an_error() -> None:
         under_test._company([(runtime, "f32", CORES[-1])], b"refused", "all"),
     ):
         pytest.fail("nobody came")
+
+
+def test_a_device_has_all_cores_for_company_and_is_company_to_none(
+    company: list[list[int]],
+) -> None:
+    clock = Clock()
+    cores = machine((CORES[0], *range(901, 910)))
+    gpu = Processor(name="gpu0", kind="gpu")
+    on = msgspec.structs.replace(cores, processors=(*cores.processors, gpu))
+
+    found = measure(on, FakeRuntime(clock), clock)
+
+    assert [(one.processor, one.others) for one in found] == [("cpu0", 7), ("gpu0", 10)]
+    assert company[1] == [CORES[0], *range(901, 910)]

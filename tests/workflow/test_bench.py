@@ -9,14 +9,13 @@ from onnx import helper
 from evener.artifacts.comparison import Comparison, Ratio
 from evener.errors import InfeasibleError
 from evener.network.frames import random_frames
-from evener.plan.contended import contended
 from evener.plan.decide import make_baseline
 from evener.runtime.peer import known_peers
 from evener.testing import plans, tiny
 from evener.workflow import bench, race
 from evener.workflow.bench import bench_networks, describe, together
 from evener.workflow.memory import plan_bytes
-from evener.workflow.opened import open_network
+from evener.workflow.opening import open_network
 from evener.workflow.profile import profile_network
 from evener.workflow.race import Entrant
 
@@ -104,7 +103,7 @@ def test_plans_that_run_the_same_are_measured_once(
     monkeypatch.setattr(bench, "race", noted)
     opened = open_network(net)
     profile = profile_network(net).value
-    copies = contended(make_baseline(profile, "copies"), profile)
+    copies = make_baseline(profile, "copies")
 
     found = bench.compare_opened(
         opened, copies, profile, random_frames(opened.network.inputs, 2, seed=0), rounds=2

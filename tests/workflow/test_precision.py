@@ -24,7 +24,8 @@ from evener.testing import tiny
 from evener.workflow.admit import admitted, decide_admitted, deviation_of
 from evener.workflow.check_plan import check_plan
 from evener.workflow.lower_rivals import lower_rivals
-from evener.workflow.opened import Opened, open_network
+from evener.workflow.opened import Opened
+from evener.workflow.opening import open_network
 from evener.workflow.plan import plan_network
 from evener.workflow.precision import PrecisionWish, with_precisions, with_precisions_of
 from evener.workflow.profile import profile_network

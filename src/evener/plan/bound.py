@@ -11,7 +11,8 @@ The answer does not hang on the solver's tolerances. Put a price on each process
 prices together 1: a plan of period p has p to spend per frame, so p is at least the cost of the
 cheapest row of segments, whatever the prices (weak duality). The solver finds the best prices; the
 bound is the cost of the cheapest row under them, by dynamic programming. Where state is kept from
-frame to frame, the time of the quickest lane that keeps it is a bound as well.
+frame to frame, the time of the quickest lane that keeps it is a bound as well. Times are those in
+company; a lane that is the only one may be quicker, and then its rate is the bound.
 """
 
 from dataclasses import dataclass
@@ -59,6 +60,18 @@ def find_bound(problem: Problem) -> Bound:
     Raises:
         InfeasibleError: no row of segments runs all blocks.
     """
+    bound = _bound_in_company(problem)
+    if problem.alone_s_C is None:
+        return bound
+    core_set = int(np.argmin(problem.alone_s_C))
+    rate_hz = (1 + ROUNDING) / float(problem.alone_s_C[core_set])
+    if rate_hz <= bound.rate_hz:
+        return bound
+    return Bound(rate_hz, (problem.segments[core_set, 0, problem.blocks - 1],))
+
+
+def _bound_in_company(problem: Problem) -> Bound:
+    """Bound the rate of all plans but those of a lane that has the machine to itself."""
     shares_s_CBE = _shares_s(problem)
     shares_s_PBE = _by_processor(problem, shares_s_CBE)
     count = len(shares_s_PBE)

@@ -198,7 +198,7 @@ def _chain(problem: Problem, options: tuple[_Option, ...]) -> Chain:
 
 def _option(problem: Problem, step: Step) -> _Option:
     places = [(index, step.first_block, step.last_block) for index, _ in step.team.lanes]
-    times_s = [problem.lane_s(*place, step.receiver) for place in places]
+    times_s = [problem.lane_s(step.team, *place, step.receiver) for place in places]
     counts = [count for _, count in step.team.lanes]
     stateful = problem.stateful_BE is not None and bool(
         problem.stateful_BE[step.first_block, step.last_block]

@@ -2,6 +2,9 @@
 
 Core sets and teams are those of `evener.plan.teams`. A *receiver* is the set of processors that a
 stage hands its frames on to.
+
+Segments are timed alone, and lanes slow one another down: each time is multiplied by the measured
+factor of its processor in company. Only a lane that runs the whole network by itself has none.
 Index legend: C core sets, B first block, E last block (included), P processors, R receivers.
 """
 
@@ -39,8 +42,8 @@ class Problem:
         grains: how many grains each of them has; a grain is a core on a small processor.
         core_sets: every kind of lane.
         teams: every kind of stage, those of fewest lanes first.
-        times_s_CBE: seconds per frame of a lane for blocks B to E, hand-off included; inf where
-            it cannot run them, and where E < B.
+        times_s_CBE: seconds per frame of a lane for blocks B to E beside other lanes, hand-off
+            included; inf where it cannot run them, and where E < B.
         segments: the measurement that a time comes from, by core set, first and last block.
         receivers: processors that a stage may hand on to, the first being nobody: the sink. No
             other where handing on costs the same whoever takes.
@@ -52,6 +55,8 @@ class Problem:
         memory: what the processors' memory keeps out; None if it has no limit.
         stateful_BE: whether blocks B to E keep state from frame to frame, which a single lane must;
             None if none do.
+        alone_s_C: seconds per frame for all blocks of a lane that is the only one; None where
+            company slows nobody.
         formed: first and last block of each segment that the network has, whether or not anything
             can run it; None if all blocks in a row form one.
     """
@@ -69,6 +74,7 @@ class Problem:
     idle_w: float = 0.0
     memory: Memory | None = None
     stateful_BE: NDArray[np.bool_] | None = None  # noqa: N815 -- as above
+    alone_s_C: Floats | None = None  # noqa: N815 -- as above
     formed: frozenset[tuple[int, int]] | None = None
 
     @property
@@ -97,8 +103,13 @@ class Problem:
         """Return which receiver a team is; 0 where handing on costs the same whoever takes."""
         return self.receivers.index(team.processors) if len(self.receivers) > 1 else 0
 
-    def lane_s(self, core_set: int, first_block: int, last_block: int, receiver: int) -> float:
-        """Return seconds per frame of one lane, everything that it pays included."""
+    def lane_s(
+        self, team: Team, core_set: int, first_block: int, last_block: int, receiver: int
+    ) -> float:
+        """Return seconds per frame of one lane of a team, everything that it pays included."""
+        whole = (first_block, last_block) == (0, self.blocks - 1)
+        if whole and self.alone_s_C is not None and team.count == 1:
+            return float(self.alone_s_C[core_set])
         transfer_s = self.transfer_s_PR[self.core_sets[core_set].processor, receiver]
         return float(self.times_s_CBE[core_set, first_block, last_block] + transfer_s)
 
@@ -139,6 +150,8 @@ class Problem:
         senders = [self.core_sets[index].processor for index in sizes]
         transfers_s = self.transfer_s_PR[senders, receiver][:, np.newaxis, np.newaxis]
         times = self.times_s_CBE[sizes] + transfers_s
+        if self.alone_s_C is not None and team.count == 1:
+            times[0, 0, -1] = self.alone_s_C[sizes[0]]  # has no company, and hands on to nobody
         able = np.all(np.isfinite(times), axis=0)
         counts = np.array([count for _, count in team.lanes])
         if self.stateful_BE is not None and counts.sum() > 1:
@@ -191,6 +204,8 @@ def make_problem(
         kept_out = keep_out(chosen, core_sets, profile.blocks, np.isfinite(times_s))
         times_s[kept_out.kept_out_CBE] = inf
         energies_j[kept_out.kept_out_CBE] = inf
+    alone_s = times_s[:, 0, -1].copy() if profile.contention else None
+    times_s *= _factors(profile, chosen, core_sets)[:, np.newaxis, np.newaxis]
     receivers, transfer_s = _transfers(profile.hand_off, chosen, teams)
     return Problem(
         processors=chosen,
@@ -206,8 +221,17 @@ def make_problem(
         idle_w=profile.machine.idle_w or 0.0,
         memory=kept_out,
         stateful_BE=_stateful(profile),
+        alone_s_C=alone_s,
         formed=_formed(profile),
     )
+
+
+def _factors(
+    profile: Profile, processors: Sequence[Processor], core_sets: Sequence[CoreSet]
+) -> Floats:
+    """Return by how much company slows each core set; 1 where nobody measured it."""
+    factors = {one.processor: one.factor for one in profile.contention}
+    return np.array([factors.get(processors[one.processor].name, 1.0) for one in core_sets])
 
 
 def _stateful(profile: Profile) -> NDArray[np.bool_] | None:

@@ -89,7 +89,7 @@ def _stage(profile: Profile, problem: Problem, step: Step, free: list[list[int]]
                     processor=processor.name,
                     cores=taken,
                     parts=(part,),
-                    time_s=problem.lane_s(*place, step.receiver),
+                    time_s=problem.lane_s(step.team, *place, step.receiver),
                     clock_hz=core_set.clock_hz,
                 )
             )

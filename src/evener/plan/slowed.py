@@ -95,12 +95,18 @@ def slow_down(profile: Profile, slowdowns: Mapping[Unit, float]) -> tuple[Profil
             kinds.get(one.sender, ()), kinds.get(one.receiver, ())
         )
     )
+    contention = tuple(
+        msgspec.structs.replace(one, processor=kind.name)
+        for one in profile.contention
+        for kind, _ in kinds[one.processor]
+    )
     processors = tuple(kind for found in kinds.values() for kind, _ in found)
     left = msgspec.structs.replace(
         profile,
         machine=msgspec.structs.replace(profile.machine, processors=processors),
         segments=segments,
         hand_off=msgspec.structs.replace(profile.hand_off, transfers=transfers),
+        contention=contention,
     )
     return left, names
 

@@ -52,6 +52,11 @@ class Team:
     usage: tuple[int, ...]
 
     @property
+    def count(self) -> int:
+        """How many lanes it has."""
+        return sum(count for _, count in self.lanes)
+
+    @property
     def processors(self) -> tuple[int, ...]:
         """Indices of the processors that it has lanes on."""
         return tuple(number for number, grains in enumerate(self.usage) if grains)

@@ -1,13 +1,14 @@
-"""Time how much slower a core is while the others work too, and share caches, memory and heat.
+"""Time how much slower a processor is while the others work too, and share caches, memory and heat.
 
 Every segment is timed alone, but in a pipeline no lane is. One factor for each processor is found
 by running the whole network on one of its cores, alone and beside the same network on other cores,
-by turns. That is the worst company that a plan gives a lane; beside fewer it is slowed less.
+by turns. That is the worst company that a plan gives a lane; beside fewer it is slowed less. A
+device is company to nobody, but a thread of the CPU feeds it, for which busy cores leave no room.
 """
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from statistics import median
 from typing import Final
 
@@ -35,8 +36,10 @@ def measure_contention(
 ) -> tuple[Contention, ...]:
     """Time the whole network on one core of each processor, alone and beside the others.
 
+    A core has up to `MOST_OTHERS` others for company, a device all cores.
+
     Args:
-        machine: its processors; devices are left out.
+        machine: its processors.
         model: the whole network.
         wholes: times of it, which tell the runtime that is best on one core of each.
         runtimes: by name.
@@ -44,7 +47,7 @@ def measure_contention(
         clock: seconds that never go back.
 
     Returns:
-        A factor for each processor that has company and a time on one core.
+        A factor for each processor that has company and a time on one core, or as a device.
 
     Raises:
         RuntimeFailedError: a runtime that ran the network before cannot now.
@@ -53,27 +56,30 @@ def measure_contention(
     seats = [(one, core) for one in machine.processors if one.name in best for core in one.cores]
     found = []
     for processor in machine.processors:
-        others = [seat for seat in seats if seat != (processor, min(processor.cores, default=-1))]
+        core = min(processor.cores, default=None)
+        others = [seat for seat in seats if seat != (processor, core)]
+        if core is not None:
+            others = others[:MOST_OTHERS]
         if processor.name not in best or not others:
             continue
-        core = min(processor.cores)
         ratios = []
         with (
             _company(
                 [
                     (runtimes[best[one.name].runtime], best[one.name].precision, other)
-                    for one, other in others[:MOST_OTHERS]
+                    for one, other in others
                 ],
                 model,
                 optimisation,
             ) as working,
-            pinned((core,)),
+            nullcontext() if core is None else pinned((core,)),
         ):
             session = runtimes[best[processor.name].runtime].open(
                 model,
-                cores=(core,),
+                cores=() if core is None else (core,),
                 precision=best[processor.name].precision,
                 optimisation=optimisation,
+                processor=processor.name,
             )
             try:
                 for _ in range(TURNS):
@@ -85,23 +91,22 @@ def measure_contention(
                     ratios.append(beside.median_s / alone.median_s)
             finally:
                 session.close()
-        others_count = min(len(others), MOST_OTHERS)
         found.append(
             Contention(
-                processor=processor.name, others=others_count, factor=max(1.0, median(ratios))
+                processor=processor.name, others=len(others), factor=max(1.0, median(ratios))
             )
         )
     return tuple(found)
 
 
 def _best(processor: Processor, wholes: Sequence[SegmentTime]) -> SegmentTime | None:
-    """Return the shortest time on one core, if any was taken there."""
+    """Return the shortest time on one core or on the device, if any was taken there."""
     timed = [
         one
         for one in wholes
         if (one.processor, one.cores, one.execution) == (processor.name, 1, "sequential")
     ]
-    if not processor.cores or not timed:
+    if not timed:
         return None
     return min(timed, key=lambda one: one.median_s)
 

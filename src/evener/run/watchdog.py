@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from evener.errors import StageFailedError
 from evener.run.record import LaneProgress
 from evener.units import show
 
@@ -19,6 +20,18 @@ class Hang(msgspec.Struct, frozen=True, kw_only=True):
 
     lane: LaneProgress
     reason: str
+
+    @property
+    def failure(self) -> StageFailedError:
+        """The same as an error of its stage."""
+        lane = self.lane.lane
+        return StageFailedError(
+            self.reason,
+            stage=self.lane.stage,
+            frame_id=-1 if self.lane.frame_id is None else self.lane.frame_id,
+            processor=lane.processor,
+            cores=lane.cores,
+        )
 
 
 class Watchdog:
