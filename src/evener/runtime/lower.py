@@ -74,8 +74,8 @@ def quantise(
         RuntimeFailedError: the converter cannot do it.
     """
     # The ranges are the least and greatest values. Percentiles were no nearer for MobileNet-V2, and
-    # their histograms grow without bound: a text detector's took 22 GB. Entropy, as it comes with 128
-    # bins for 128 levels, leaves no value out.
+    # their histograms grow without bound: a text detector's took 22 GB. Entropy, which comes with
+    # 128 bins for 128 levels, has next to no choice and was no nearer either.
     from onnxruntime import quantization  # noqa: TID251 - a converter, of this package
     from onnxruntime.quantization.shape_inference import (  # noqa: TID251 - as above
         quant_pre_process,
