@@ -11,9 +11,13 @@ _SERVE = [
     "tests/serve",
 ]
 _NCNN = ["src/evener/runtime/ncnn.py"]
+_PYTORCH = [
+    f"src/evener/runtime/{module}.py" for module in ("onnx2fx", "torch_session", "cuda_graph")
+]
 _SERVED_BY = ("starlette", "uvicorn", "prometheus_client", "httpx2")
 collect_ignore = [
     *([] if find_spec("mpi4py") else _MPI),
     *([] if all(map(find_spec, _SERVED_BY)) else _SERVE),
     *([] if find_spec("ncnn") else _NCNN),
+    *([] if find_spec("torch") and find_spec("onnx2fx") else _PYTORCH),
 ]

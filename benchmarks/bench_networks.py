@@ -31,10 +31,9 @@ from evener.artifacts.processors import Machine
 from evener.cli.values import read_shape
 from evener.errors import InputError
 from evener.network.frames import random_frames
-from evener.workflow import PrecisionWish
+from evener.workflow import Contest, Cutting, Engines, PrecisionWish
 from evener.workflow.bench import together
-from evener.workflow.opened import Shapes
-from evener.workflow.several import Named, each_its_own
+from evener.workflow.several import each_its_own
 
 FIVE: Final = ("alexnet", "googlenet", "resnet50", "shufflenet", "vgg19")
 CALIBRATION_FRAMES: Final = 64  # random ones, of which half settle the ranges and half judge
@@ -106,19 +105,19 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
 
 def compare(options: argparse.Namespace) -> Comparison:
     """Measure network by network, each with its own shapes and calibration."""
-    named = each_its_own(options.nets, Named(options.shapes))
+    contest = Contest(rounds=options.rounds, max_latency_share=options.max_latency_share)
     found = []
-    for net, own in zip(options.nets, named, strict=True):
-        with calibrated(net, own.shapes, options) as wish:
+    for net, own in zip(
+        options.nets, each_its_own(options.nets, Cutting(shapes=options.shapes)), strict=True
+    ):
+        with calibrated(net, own, options) as wish:
             found.append(
                 evener.bench_networks(
                     [net],
-                    rounds=options.rounds,
-                    runtimes=options.runtimes,
                     little=options.little,
-                    max_latency_share=options.max_latency_share,
-                    shapes=own.shapes,
-                    precision=wish,
+                    contest=contest,
+                    cutting=own,
+                    engines=Engines(runtimes=options.runtimes, precision=wish),
                 )
             )
     return together(found)
@@ -126,14 +125,14 @@ def compare(options: argparse.Namespace) -> Comparison:
 
 @contextmanager
 def calibrated(
-    net: str, shapes: Shapes, options: argparse.Namespace
+    net: str, cutting: Cutting, options: argparse.Namespace
 ) -> Iterator[PrecisionWish | None]:
     """Give the wish for a network's precision; frames that are made up are there meanwhile."""
     if options.precision is None:
         yield None
         return
     with TemporaryDirectory() as place:
-        path = options.calibration.get(net) or _random_calibration(net, shapes, Path(place))
+        path = options.calibration.get(net) or _random_calibration(net, cutting, Path(place))
         yield PrecisionWish(
             precision=options.precision, max_error=options.max_error, calibration=path
         )
@@ -164,8 +163,8 @@ def describe_precision(options: argparse.Namespace) -> dict[str, object] | None:
     }
 
 
-def _random_calibration(net: str, shapes: Shapes, folder: Path) -> Path:
-    inputs = evener.load_network(net, shapes=shapes).inputs
+def _random_calibration(net: str, cutting: Cutting, folder: Path) -> Path:
+    inputs = cutting.load(net).inputs
     frames = random_frames(inputs, CALIBRATION_FRAMES, seed=0)
     arrays = {
         tensor.name: np.stack(column)

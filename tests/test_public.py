@@ -8,9 +8,17 @@ import pytest
 import evener
 
 PUBLIC = [
+    "Basis",
+    "Contest",
+    "Cutting",
+    "Engines",
     "EvenerError",
     "InfeasibleError",
     "InputError",
+    "Manner",
+    "PrecisionWish",
+    "Wish",
+    "Writing",
     "bench_networks",
     "build_project",
     "explain_network",

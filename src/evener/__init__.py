@@ -9,6 +9,14 @@ from evener.errors import InputError as InputError
 
 if TYPE_CHECKING:
     from evener.network.model import load_network as load_network
+    from evener.workflow import Basis as Basis
+    from evener.workflow import Contest as Contest
+    from evener.workflow import Cutting as Cutting
+    from evener.workflow import Engines as Engines
+    from evener.workflow import Manner as Manner
+    from evener.workflow import PrecisionWish as PrecisionWish
+    from evener.workflow import Wish as Wish
+    from evener.workflow import Writing as Writing
     from evener.workflow import bench_networks as bench_networks
     from evener.workflow import build_project as build_project
     from evener.workflow import explain_network as explain_network
@@ -26,6 +34,14 @@ __version__ = "0.1.0"
 
 # Imported when first asked for, so that `import evener` stays light.
 _HOME: Final = {
+    "Basis": "evener.workflow",
+    "Contest": "evener.workflow",
+    "Cutting": "evener.workflow",
+    "Engines": "evener.workflow",
+    "Manner": "evener.workflow",
+    "PrecisionWish": "evener.workflow",
+    "Wish": "evener.workflow",
+    "Writing": "evener.workflow",
     "bench_networks": "evener.workflow",
     "build_project": "evener.workflow",
     "explain_network": "evener.workflow",

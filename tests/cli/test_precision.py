@@ -41,10 +41,10 @@ def test_a_verb_hands_on_the_wish_and_without_one_nothing(
     evener(*verb, "--json")
     ((_, plain),) = workflow_calls.items()
 
-    assert call["precision"] == PrecisionWish(
+    assert call["engines"].precision == PrecisionWish(
         precision="int8", calibration=Path("f.npz"), max_error=0.02, min_accuracy=0.9
     )
-    assert plain["precision"] is None
+    assert plain["engines"].precision is None
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb[0])
@@ -100,6 +100,14 @@ def test_a_plan_says_what_each_precision_and_the_plan_itself_cost() -> None:
         f"this plan, f32+int8: error 0.012{over}",
     ]
     assert list(lowering_lines(None)) == []
+
+
+def test_blocks_that_stay_in_f32_are_counted() -> None:
+    part = msgspec.structs.replace(INT8, in_f32=(0, 2, 5))
+
+    (line,) = lowering_lines(Lowering(max_error=0.02, offered=(part,)))
+
+    assert line.endswith("(f32: 97.0%), with 3 blocks in f32; admitted")
 
 
 def test_a_precision_that_misses_the_share_says_so() -> None:

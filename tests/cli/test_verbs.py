@@ -29,7 +29,16 @@ from evener.cli.verb import Verb
 from evener.data.pixels import Pixels
 from evener.data.sources import Reading
 from evener.network.explain import Explanation
-from evener.workflow import ranks
+from evener.workflow import (
+    Basis,
+    Contest,
+    Cutting,
+    Engines,
+    Manner,
+    Wish,
+    Writing,
+    ranks,
+)
 from evener.workflow.dominant import Dominant
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -122,6 +131,7 @@ OPTIONS = {
         "--source-rate",
         "--batch",
         "--supervise",
+        "--standby",
         "--board",
         "--transfers",
         "--no-compute",
@@ -236,25 +246,25 @@ def test_plan_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> No
     assert callable(call.pop("progress"))
     assert call == {
         "given": ("tiny",),
-        "precision": None,
-        "granularity": "node",
-        "max_live": 3,
-        "method": "exhaustive",
-        "objective": "latency",
-        "space": "paper",
-        "max_latency_s": pytest.approx(0.04),
-        "min_rate_hz": 5.0,
-        "max_energy_j": 0.5,
-        "memory": {"cpu0": 2_000_000, "gpu0": 1_000_000_000},
-        "stages": 2,
-        "profile": Path("p.json"),
-        "board": "own.toml",
-        "transfers": True,
-        "processors": ("cpu0", "gpu0"),
-        "runtimes": ("onnxruntime",),
-        "shapes": {"a": (1, 3), "b": (7,)},
-        "fixed": {"c": 2.5},
-        "states": {"hn": "h", "cn": "c"},
+        "cutting": Cutting(
+            granularity="node",
+            max_live=3,
+            shapes={"a": (1, 3), "b": (7,)},
+            fixed={"c": 2.5},
+            states={"hn": "h", "cn": "c"},
+        ),
+        "engines": Engines(processors=("cpu0", "gpu0"), runtimes=("onnxruntime",)),
+        "wish": Wish(
+            method="exhaustive",
+            objective="latency",
+            space="paper",
+            max_latency_s=0.04,
+            min_rate_hz=5.0,
+            max_energy_j=0.5,
+            memory={"cpu0": 2_000_000, "gpu0": 1_000_000_000},
+            stages=2,
+        ),
+        "basis": Basis(profile=Path("p.json"), board="own.toml", transfers=True),
     }
 
 
@@ -265,25 +275,10 @@ def test_plan_asks_for_nothing_that_was_not_said(evener: Evener, workflow_calls:
     del call["progress"]
     assert call == {
         "given": ("tiny",),
-        "precision": None,
-        "granularity": "paper",
-        "max_live": None,
-        "method": "dp",
-        "objective": "throughput",
-        "space": "full",
-        "max_latency_s": None,
-        "min_rate_hz": None,
-        "max_energy_j": None,
-        "memory": None,
-        "stages": None,
-        "profile": None,
-        "board": None,
-        "transfers": False,
-        "processors": None,
-        "runtimes": None,
-        "shapes": {},
-        "fixed": {},
-        "states": {},
+        "cutting": Cutting(),
+        "engines": Engines(),
+        "wish": Wish(),
+        "basis": Basis(),
     }
 
 
@@ -293,8 +288,8 @@ def test_the_front_is_asked_for_with_every_choice_of_a_plan(
     evener("plan", "tiny", "--objective", "pareto", "--min-rate", "5 /s", "--memory", "cpu0=1kB")
 
     call = workflow_calls["plan_front"]
-    assert "objective" not in call
-    assert (call["given"], call["min_rate_hz"], call["memory"]) == (("tiny",), 5.0, {"cpu0": 1000})
+    assert call["given"] == ("tiny",)
+    assert call["wish"] == Wish(objective="pareto", min_rate_hz=5.0, memory={"cpu0": 1000})
     assert "plan_network" not in workflow_calls
 
 
@@ -364,15 +359,9 @@ def test_a_plan_by_hand_hands_on_its_cuts_and_processors(
         "given": ("tiny",),
         "cuts": (4, 6),
         "on": (("cpu0", 1), ("cpu0", 1), ("gpu0", None)),
-        "granularity": "node",
-        "max_live": 4,
-        "runtimes": ("openvino",),
-        "profile": Path("p.json"),
-        "board": None,
-        "transfers": False,
-        "shapes": {"a": (1,)},
-        "fixed": {},
-        "states": {},
+        "cutting": Cutting(granularity="node", max_live=4, shapes={"a": (1,)}),
+        "engines": Engines(runtimes=("openvino",)),
+        "basis": Basis(profile=Path("p.json")),
     }
     assert "plan_network" not in workflow_calls
 
@@ -381,7 +370,7 @@ def test_a_plan_by_hand_may_be_for_a_board(evener: Evener, workflow_calls: Calls
     evener("plan", "tiny", "--on", "G", "--board", "rk3399pro", "--transfers", "--json")
 
     call = workflow_calls["plan_by_hand"]
-    assert (call["board"], call["transfers"]) == ("rk3399pro", True)
+    assert call["basis"] == Basis(board="rk3399pro", transfers=True)
 
 
 def test_a_processor_alone_takes_the_whole_network(evener: Evener, workflow_calls: Calls) -> None:
@@ -397,11 +386,7 @@ def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> 
     assert workflow_calls == {
         "explain_network": {
             "given": ("tiny",),
-            "granularity": "node",
-            "max_live": 3,
-            "shapes": {"a": (1,)},
-            "fixed": {},
-            "states": {},
+            "cutting": Cutting(granularity="node", max_live=3, shapes={"a": (1,)}),
         }
     }
     assert "tiny in 2 blocks by the rule 'paper'" in out
@@ -471,9 +456,8 @@ def test_a_block_that_holds_others_up_is_looked_for_in_the_network_as_it_was_ope
 ) -> None:
     evener("plan", "tiny", "--shape", "a=1", "--fix", "sr=16000", "--state", "new=old")
 
-    call = workflow_calls["find_dominant"]
-    assert (call["shapes"], call["fixed"]) == ({"a": (1,)}, {"sr": 16000})
-    assert call["states"] == {"new": "old"}
+    cutting = Cutting(shapes={"a": (1,)}, fixed={"sr": 16000}, states={"new": "old"})
+    assert workflow_calls["find_dominant"]["given"][-1] == cutting
 
 
 def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> None:
@@ -488,11 +472,7 @@ def test_split_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "given": ("tiny",),
         "cuts": (1,),
         "folder": Path("parts"),
-        "granularity": "strict",
-        "max_live": None,
-        "shapes": {"a": (1,)},
-        "fixed": {},
-        "states": {},
+        "cutting": Cutting(granularity="strict", shapes={"a": (1,)}),
     }
     assert (code, err) == (0, "wrote parts\n")
     assert "tiny.0.onnx      0-1   x (16 B)   x (16 B)" in out
@@ -528,6 +508,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
         *("--runtimes", "onnxruntime", "--transport", "processes"),
         *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4", "--supervise"),
+        "--no-standby",
         *("--max-latency", "80 ms", "--min-rate", "5 /s"),
     )
 
@@ -535,31 +516,26 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
     del call["progress"]
     assert call == {
         "given": ("tiny",),
-        "precision": None,
         "frames": Path("f.npz"),
         "plan": Path("p.json"),
-        "stages": 2,
-        "max_latency_s": 0.08,
-        "min_rate_hz": 5.0,
         "profile": Path("q.json"),
-        "reading": Reading(),
-        "out": out,
-        "labels": None,
-        "annotate": None,
-        "timeline": None,
-        "watch": None,
-        "optimisation": "extended",
         "credits": 3,
-        "processors": ("cpu0",),
-        "runtimes": ("onnxruntime",),
-        "shapes": {"a": (1,)},
-        "transport": "processes",
-        "policy": "drop_oldest",
-        "source_rate_hz": 12.5,
-        "batch": 4,
-        "supervise": True,
-        "fixed": {},
-        "states": {},
+        "reading": Reading(),
+        "cutting": Cutting(shapes={"a": (1,)}),
+        "engines": Engines(
+            processors=("cpu0",), runtimes=("onnxruntime",), optimisation="extended"
+        ),
+        "wish": Wish(stages=2, max_latency_s=0.08, min_rate_hz=5.0),
+        "manner": Manner(
+            transport="processes",
+            policy="drop_oldest",
+            source_rate_hz=12.5,
+            batch=4,
+            supervise=True,
+            standby=False,
+        ),
+        "writing": Writing(out=out),
+        "watch": None,
     }
 
 
@@ -572,7 +548,7 @@ def test_run_hands_on_how_a_table_is_read(evener: Evener, workflow_calls: Calls)
     call = workflow_calls["run_network"]
     assert call["frames"] == Path("rows.csv")
     assert call["reading"] == Reading(columns=("b", "a"), id_column="name", limit=5)
-    assert (call["out"], call["labels"]) == (Path("scores.parquet"), Path("l.txt"))
+    assert call["writing"] == Writing(out=Path("scores.parquet"), labels=Path("l.txt"))
 
 
 def test_run_hands_on_how_pictures_are_read(evener: Evener, workflow_calls: Calls) -> None:
@@ -585,7 +561,7 @@ def test_run_hands_on_how_pictures_are_read(evener: Evener, workflow_calls: Call
     call = workflow_calls["run_network"]
     pixels = Pixels(preset="signed", scale=0.5, mean=(1.0, 2.0, 3.0), std=(4.0,), fit="pad")
     assert call["reading"] == Reading(pixels=pixels)
-    assert (call["annotate"], call["timeline"]) == (Path("seen"), Path("t.json"))
+    assert call["writing"] == Writing(annotate=Path("seen"), timeline=Path("t.json"))
     assert (code, err) == (0, "wrote seen\nwrote t.json\n")
 
 
@@ -606,22 +582,13 @@ def test_run_on_a_board_hands_on_every_choice(evener: Evener, workflow_calls: Ca
         "compute": False,
         "slowdown": 2.5,
         "plan": None,
-        "stages": 3,
-        "max_latency_s": 0.08,
-        "min_rate_hz": 5.0,
-        "reading": Reading(),
-        "out": None,
-        "labels": None,
-        "annotate": None,
-        "timeline": None,
-        "watch": None,
-        "optimisation": "all",
         "credits": None,
-        "processors": ("B", "G"),
-        "runtimes": None,
-        "shapes": {},
-        "fixed": {},
-        "states": {},
+        "reading": Reading(),
+        "cutting": Cutting(),
+        "engines": Engines(processors=("B", "G")),
+        "wish": Wish(stages=3, max_latency_s=0.08, min_rate_hz=5.0),
+        "writing": Writing(),
+        "watch": None,
     }
     assert "run_network" not in workflow_calls
 
@@ -641,7 +608,7 @@ def test_ranks_are_started_with_the_same_command_line(
     assert evener(*line) == (1, "", "")
     assert started == [(3, line)]
     assert evener("run", "tiny", "--frames", "4", "--ranks", "1")[0] == 0
-    assert workflow_calls["run_network"]["transport"] == "threads"
+    assert workflow_calls["run_network"]["manner"] == Manner()
 
 
 @pytest.mark.parametrize(("rank", "runs"), [(0, True), (1, False)])
@@ -660,7 +627,7 @@ def test_among_ranks_the_first_runs_and_the_others_serve(
 
     assert (code, bool(out), "run_network" in workflow_calls) == (0, runs, runs)
     if runs:
-        assert workflow_calls["run_network"]["transport"] == "ranks"
+        assert workflow_calls["run_network"]["manner"] == Manner(transport="ranks")
 
 
 @pytest.mark.usefixtures("workflow_calls")
@@ -708,6 +675,7 @@ def test_what_noticing_took_and_what_no_plan_keeps_any_more_are_told(
         replayed=2,
         pause_s=5.5,
         noticing_s=5.25,
+        ready=True,
         misses=("the latency of 40 ms that was asked for: it is to take 60 ms",),
     )
     trace = msgspec.structs.replace(told.trace, switches=(switch,), replayed=2)
@@ -716,6 +684,7 @@ def test_what_noticing_took_and_what_no_plan_keeps_any_more_are_told(
 
     out = " ".join(evener("run", "tiny", "--frames", "25", "--supervise")[1].split())
 
+    assert "cpu0[0], which was held ready, hung: stage 1 on cpu0 hangs (2 frames" in out
     assert "5.5 s, of which 5.25 s until it was noticed, without an answer)" in out
     assert "; no plan that is left keeps the latency of 40 ms that was asked for: it is to" in out
 
@@ -778,20 +747,17 @@ def test_serve_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
     assert call == {
         "given": ("tiny",),
         "plan": Path("t.plan.json"),
-        "stages": 2,
-        "max_latency_s": 0.08,
-        "min_rate_hz": 5.0,
         "profile": Path("p.json"),
         "host": "0.0.0.0",  # noqa: S104 - handed on
         "port": 0,
         "queue": 0,
-        "optimisation": "extended",
         "credits": 3,
         "transport": "processes",
-        "processors": ("cpu0",),
-        "runtimes": ("onnxruntime",),
-        "shapes": {"a": (1, 3)},
-        "fixed": {"c": 2.5},
+        "cutting": Cutting(shapes={"a": (1, 3)}, fixed={"c": 2.5}),
+        "engines": Engines(
+            processors=("cpu0",), runtimes=("onnxruntime",), optimisation="extended"
+        ),
+        "wish": Wish(stages=2, max_latency_s=0.08, min_rate_hz=5.0),
     }
 
 
@@ -801,8 +767,9 @@ def test_serve_leaves_to_the_project_what_was_not_said(
     evener("serve", "tiny")
 
     call = workflow_calls["serve_network"]
-    asked = {name for name, value in call.items() if value not in (None, {})}
-    assert asked == {"given", "ready", "progress", "optimisation", "transport"}
+    unasked = (None, Cutting(), Engines(), Wish())
+    asked = {name for name, value in call.items() if value not in unasked}
+    assert asked == {"given", "ready", "progress", "transport"}
 
 
 def ready_at_once(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
@@ -858,17 +825,10 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
     del call["progress"]
     assert call == {
         "given": (("a", "b"),),
-        "precision": None,
-        "rounds": 2,
-        "max_latency_s": pytest.approx(0.08),
-        "max_latency_share": None,
         "little": None,
-        "optimisation": "all",
-        "processors": ("cpu0",),
-        "runtimes": None,
-        "shapes": {},
-        "fixed": {},
-        "states": {},
+        "contest": Contest(rounds=2, max_latency_s=0.08),
+        "cutting": Cutting(),
+        "engines": Engines(processors=("cpu0",)),
     }
 
 
@@ -878,8 +838,7 @@ def test_bench_takes_a_limit_relative_to_the_copies_and_a_little_core(
     code, _, _ = evener("bench", "a", "--little", "0.4", "--max-latency", "0.65x")
 
     call = workflow_calls["bench_networks"]
-    assert (call["max_latency_s"], call["max_latency_share"]) == (None, 0.65)
-    assert call["little"] == 0.4
+    assert (call["contest"], call["little"]) == (Contest(max_latency_share=0.65), 0.4)
     assert code == 0
 
 
@@ -1024,6 +983,32 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
         assert why in err
     assert not workflow_calls
     assert list(tmp_path.iterdir()) == [blocker]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", "tiny", "-o"),
+        ("profile", "tiny", "-o"),
+        ("split", "tiny", "--cuts", "0", "-o"),
+        ("run", "tiny", "--frames", "4", "--out"),
+        ("run", "tiny", "--frames", "4", "--trace"),
+        ("run", "tiny", "--frames", "4", "--annotate"),
+        ("show", "trace", "t.json", "--svg"),
+    ],
+    ids=" ".join,
+)
+def test_no_verb_makes_the_folder_of_what_it_writes(
+    command: tuple[str, ...], evener: Evener, workflow_calls: Calls, tmp_path: Path
+) -> None:
+    target = tmp_path / "missing" / "deep" / "answers.npz"
+
+    code, out, err = evener(*command, target)
+
+    assert (code, out) == (2, "")
+    assert f"cannot write {target}: there is no folder {target.parent}; make it first" in err
+    assert not workflow_calls
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -154,6 +154,50 @@ def test_a_build_without_the_provider_opens_no_session_on_a_gpu(
         OnnxRuntime().open(tiny.dense(), cores=(), processor="gpu0")
 
 
+def test_cuda_and_cudnn_are_loaded_once_before_the_first_session(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    events = []
+
+    def preload_dlls(*, directory: str) -> None:
+        events.append(f"preload '{directory}'")
+        print("Failed to load libcudart.so.13: no such file")  # noqa: T201 - as it does
+
+    def native(*_: object) -> SimpleNamespace:
+        events.append("session")
+        return SimpleNamespace(get_providers=lambda: ["Other"])
+
+    monkeypatch.setattr(onnxruntime, "preload_dlls", preload_dlls)
+    monkeypatch.setattr(module, "device_number", lambda *_: 0)
+    monkeypatch.setattr(module, "_native", native)
+    cuda.preload.cache_clear()
+
+    with caplog.at_level("INFO"):
+        for _ in range(2):
+            with pytest.raises(RuntimeFailedError, match="would compute with Other"):
+                OnnxRuntime().open(tiny.dense(), cores=(), processor="gpu0")
+    cuda.preload.cache_clear()
+
+    assert events == ["preload ''", "session", "session"]
+    assert "libcudart.so.13" in caplog.text
+    assert capsys.readouterr().out == ""
+
+
+def test_preloading_is_harmless_where_there_is_no_cuda() -> None:
+    cuda.preload.cache_clear()
+    cuda.preload(runtime="onnxruntime")
+
+
+def test_an_onnx_runtime_that_cannot_preload_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(onnxruntime, "preload_dlls")
+    cuda.preload.cache_clear()
+
+    with pytest.raises(RuntimeFailedError, match="cannot load CUDA and cuDNN: .*preload_dlls"):
+        cuda.preload(runtime="onnxruntime")
+
+
 def test_branches_at_once_are_for_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "device_number", lambda *_: 0)
 

@@ -19,6 +19,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> ctypes.CDLL:
         pytest.skip("this machine has no libgomp of its own")
     loaded = ctypes.CDLL(path)
     monkeypatch.setattr(openmp, "_library", lambda _: loaded)
+    openmp.dismiss(folder=FOLDER)  # PyTorch may have made this thread a team with the same library
     return loaded
 
 

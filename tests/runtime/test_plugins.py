@@ -78,7 +78,9 @@ def test_a_plug_in_stands_beside_the_others(packages: Packages) -> None:
 def test_an_unknown_name_lists_plug_ins_too(packages: Packages) -> None:
     packages.install("some-engine", "borrowed", BORROWED)
 
-    with pytest.raises(InputError, match="known ones: onnxruntime, openvino, ncnn, borrowed"):
+    with pytest.raises(
+        InputError, match="known ones: onnxruntime, openvino, ncnn, pytorch, borrowed"
+    ):
         registry.get_runtime("tvm")
 
 

@@ -15,7 +15,7 @@ from evener.testing import plans, tiny
 from evener.workflow import bench, race
 from evener.workflow.bench import bench_networks, describe, together
 from evener.workflow.memory import plan_bytes
-from evener.workflow.opened import open_network
+from evener.workflow.opening import open_network
 from evener.workflow.profile import profile_network
 from evener.workflow.race import Entrant
 

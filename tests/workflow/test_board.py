@@ -12,6 +12,7 @@ from evener.network.model import load_network
 from evener.network.split import segment_model
 from evener.plan.board import board_profile
 from evener.workflow.board import open_on_board
+from evener.workflow.cutting import Cutting
 
 BOARD = """
 name = "desk"
@@ -173,7 +174,7 @@ def test_what_is_neither_in_the_table_nor_a_network_is_refused_with_what_there_i
 
 def test_shapes_are_for_networks_and_not_for_tables() -> None:
     with pytest.raises(InputError, match="measured with shapes of its own of mobilenet: leave"):
-        open_on_board("mobilenet", "rk3399pro", shapes={"x": (1, 3, 8, 8)})
+        open_on_board("mobilenet", "rk3399pro", Cutting(shapes={"x": (1, 3, 8, 8)}))
 
 
 def test_parts_that_are_not_made_of_the_networks_blocks_are_refused() -> None:

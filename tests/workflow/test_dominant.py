@@ -1,8 +1,7 @@
 """A block that holds up all other stages although it can be opened."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,9 +12,9 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.processors import Machine, Processor
 from evener.artifacts.profile import Granularity, HandOff, Profile, SegmentTime
 from evener.network.blocks import cut_into_blocks
-from evener.network.model import load_network
 from evener.plan import make_plan
 from evener.testing import tiny
+from evener.workflow.cutting import Cutting
 from evener.workflow.dominant import find_dominant
 
 MAC_S = 1e-6
@@ -46,11 +45,9 @@ def net(write: Callable[[str, bytes], str]) -> str:
     return write("branches.onnx", content)
 
 
-def scripted(
-    net: str, granularity: Granularity, opening: Mapping[str, Any] | None = None
-) -> Profile:
+def scripted(net: str, granularity: Granularity, cutting: Cutting = Cutting()) -> Profile:
     """Make a profile whose times follow from the multiply-accumulates alone."""
-    network = load_network(net, **(opening or {}))
+    network = cutting.load(net)
     blocks = cut_into_blocks(network, granularity)
     count = len(blocks.blocks)
     segments = []
@@ -164,12 +161,12 @@ def test_a_network_is_opened_as_it_was_planned(write: Callable[[str, bytes], str
         weights={"w": np.eye(4, dtype=np.float32)},
     )
     net = write("gain.onnx", content)
-    opening: dict[str, Any] = {"shapes": {"x": (1, 4)}, "fixed": {"gain": 2.0}}
-    profile = scripted(net, "paper", opening)
+    cutting = Cutting(shapes={"x": (1, 4)}, fixed={"gain": 2.0})
+    profile = scripted(net, "paper", cutting)
     plan = make_plan(profile, stages=2)
     slow = msgspec.structs.replace(plan.stages[0].lanes[0], time_s=1.0)
     stages = (msgspec.structs.replace(plan.stages[0], lanes=(slow,)), plan.stages[1])
 
     assert len(profile.blocks) == 2  # with the gain as an input it would be one
     slowed = msgspec.structs.replace(plan, stages=stages)
-    assert find_dominant(net, slowed, profile, **opening) is None
+    assert find_dominant(net, slowed, profile, cutting) is None

@@ -17,6 +17,7 @@ from evener.data.frames import SAMPLE_FRAMES
 from evener.data.sources import Reading
 from evener.errors import InputError, InvalidDataError
 from evener.testing import tiny
+from evener.workflow.cutting import Cutting
 from evener.workflow.frames import find_card, with_card
 from evener.workflow.manner import Manner
 from evener.workflow.run import run_network
@@ -122,9 +123,9 @@ def test_a_row_that_cannot_be_taken_ends_the_run_with_its_place_and_leaves_no_fi
 def test_a_card_says_the_shape_unless_the_user_does(net: str) -> None:
     card = find_card(net)
 
-    assert with_card(None, card) == {"features": (1, 4)}
-    assert with_card({"features": (2, 4)}, card) == {"features": (2, 4)}
-    assert with_card({"x": (1,)}, None) == {"x": (1,)}
+    assert with_card(Cutting(), card).shapes == {"features": (1, 4)}
+    assert with_card(Cutting(shapes={"features": (2, 4)}), card).shapes == {"features": (2, 4)}
+    assert with_card(Cutting(shapes={"x": (1,)}), None).shapes == {"x": (1,)}
 
 
 def test_the_card_of_another_network_or_of_somebody_else_is_none(net: str) -> None:

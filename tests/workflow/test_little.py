@@ -13,7 +13,7 @@ from evener.runtime.throttle import ThrottledRuntime
 from evener.testing import tiny
 from evener.workflow.bench import bench_networks, over_all_cores
 from evener.workflow.little import Little, little_cores
-from evener.workflow.opened import open_network
+from evener.workflow.opening import open_network
 from evener.workflow.profile import profile_opened
 
 

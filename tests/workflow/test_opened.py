@@ -12,7 +12,8 @@ from evener.errors import InputError
 from evener.runtime.devices import Device, merge
 from evener.testing import tiny
 from evener.workflow import opened
-from evener.workflow.opened import open_network, restrict
+from evener.workflow.opened import restrict
+from evener.workflow.opening import open_network
 
 MACHINE = Machine(
     host="board",

@@ -12,7 +12,7 @@ from evener.runtime.session import Array
 from evener.testing import tiny
 from evener.workflow import peers as under_test
 from evener.workflow import race
-from evener.workflow.opened import open_network
+from evener.workflow.opening import open_network
 from evener.workflow.peers import PeerRunner, find_peers
 
 pytest.importorskip("openvino", reason="the peers are OpenVINO's own ways")

@@ -13,7 +13,7 @@ from evener.profile.measure import profile_network as measure
 from evener.testing import tiny
 from evener.workflow import profile as under_test
 from evener.workflow.cache import cache_folder
-from evener.workflow.opened import open_network
+from evener.workflow.opening import open_network
 from evener.workflow.plan import plan_network
 from evener.workflow.profile import load_profile, profile_network, refine_profile
 from evener.workflow.wish import interpolated

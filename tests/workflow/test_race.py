@@ -17,7 +17,7 @@ from evener.run.pipeline import Pipeline
 from evener.testing import plans
 from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, vector
 from evener.workflow.memory import plan_bytes
-from evener.workflow.opened import open_network
+from evener.workflow.opening import open_network
 from evener.workflow.profile import profile_network
 from evener.workflow.race import Entrant, entrant, race, without_those_too_big
 

@@ -17,7 +17,7 @@ from evener.testing import tiny
 from evener.workflow.by_hand import plan_by_hand
 from evener.workflow.check_plan import check_plan
 from evener.workflow.frames import POOL
-from evener.workflow.opened import open_network
+from evener.workflow.opening import open_network
 from evener.workflow.plan import plan_network
 from evener.workflow.run import run_network
 

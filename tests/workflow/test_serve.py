@@ -31,7 +31,7 @@ from evener.runtime.pinning import PROCESS_CORES
 from evener.runtime.session import Array
 from evener.testing import plans, tiny
 from evener.testing.tiny import floats, network
-from evener.workflow.opened import Shapes
+from evener.workflow.cutting import Shapes
 from evener.workflow.serve import Serving, serve_network
 
 for _package in ("starlette", "uvicorn", "prometheus_client"):

@@ -8,7 +8,8 @@ from onnx import helper
 from evener.errors import InputError, InvalidNetworkError
 from evener.network.model import load_network
 from evener.testing import tiny
-from evener.workflow.several import Named, each_its_own
+from evener.workflow.cutting import Cutting
+from evener.workflow.several import each_its_own
 
 Write = Callable[[str, bytes], str]
 
@@ -28,30 +29,41 @@ def nets(write: Write) -> list[str]:
 
 
 def test_each_gets_what_names_its_own_inputs_and_outputs(nets: list[str]) -> None:
-    given = Named({"c": (1, 4), "a": (2, 4)}, {"a": 3.0}, {"d": "c"})
+    given = Cutting(
+        shapes={"c": (1, 4), "a": (2, 4)}, fixed={"a": 3.0}, states={"d": "c"}, granularity="strict"
+    )
 
     assert each_its_own(nets, given) == [
-        Named({"a": (2, 4)}, {"a": 3.0}, {}),
-        Named({"c": (1, 4)}, {}, {"d": "c"}),
+        Cutting(shapes={"a": (2, 4)}, fixed={"a": 3.0}, granularity="strict"),
+        Cutting(shapes={"c": (1, 4)}, states={"d": "c"}, granularity="strict"),
     ]
 
 
 def test_a_name_of_both_goes_to_both(nets: list[str]) -> None:
     both = [nets[0], nets[0]]
 
-    assert each_its_own(both, Named({"a": (1, 4)})) == [Named({"a": (1, 4)})] * 2
+    assert each_its_own(both, Cutting(shapes={"a": (1, 4)})) == [Cutting(shapes={"a": (1, 4)})] * 2
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (Named({"z": (1,)}), "a shape is given for 'z', which is no input of any network: "),
-        (Named(fixed={"b": 1.0}), "a number is given for 'b', which is no input of any network: "),
-        (Named(states={"a": "b"}), "a state is given as 'a', which is no output of any network: "),
+        (
+            Cutting(shapes={"z": (1,)}),
+            "a shape is given for 'z', which is no input of any network",
+        ),
+        (
+            Cutting(fixed={"b": 1.0}),
+            "a number is given for 'b', which is no input of any network",
+        ),
+        (
+            Cutting(states={"a": "b"}),
+            "a state is given as 'a', which is no output of any network",
+        ),
     ],
 )
 def test_a_name_that_none_has_is_refused_with_those_there_are(
-    given: Named, message: str, nets: list[str]
+    given: Cutting, message: str, nets: list[str]
 ) -> None:
     ends = ("b", "d") if given.states else ("a", "c")
 
@@ -59,11 +71,11 @@ def test_a_name_that_none_has_is_refused_with_those_there_are(
         each_its_own(nets, given)
 
     listed = f"{nets[0]} has {ends[0]}; {nets[1]} has {ends[1]}"
-    assert str(caught.value) == message + listed
+    assert str(caught.value) == f"{message}: {listed}"
 
 
 def test_a_single_network_gets_all_so_that_it_says_itself_what_is_wrong(nets: list[str]) -> None:
-    given = Named({"aa": (1, 4)})
+    given = Cutting(shapes={"aa": (1, 4)})
 
     (own,) = each_its_own(nets[:1], given)
 

@@ -15,8 +15,9 @@ from evener.errors import InputError
 from evener.network.model import load_network
 from evener.network.split import whole_model
 from evener.runtime import get_runtime, pinning
-from evener.workflow import opened as under_test
+from evener.workflow import opened as hints
 from evener.workflow import run_network, split_network
+from evener.workflow.opening import open_network
 from evener.workflow.supervise import supervised
 
 CORE = min(pinning.PROCESS_CORES)
@@ -48,9 +49,9 @@ def recurrent(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    under_test._hint.cache_clear()
+    hints._hint.cache_clear()
     yield
-    under_test._hint.cache_clear()
+    hints._hint.cache_clear()
 
 
 def by_hand(path: Path, frames: np.ndarray) -> list[np.ndarray]:
@@ -114,8 +115,8 @@ def test_a_network_that_looks_as_if_it_had_state_is_said_to_once(
     recurrent: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        for states in (STATES, None, None):
-            under_test.open_network(str(recurrent), fixed=FIXED, states=states)
+        for states in (STATES, {}, {}):
+            open_network(str(recurrent), fixed=FIXED, states=states)
 
     assert [record.getMessage() for record in caplog.records] == [
         "it looks as if recurrent hands state from frame to frame: if so, give --state hn=h"
@@ -123,14 +124,14 @@ def test_a_network_that_looks_as_if_it_had_state_is_said_to_once(
 
 
 def test_a_plan_without_the_state_is_of_another_network(recurrent: Path) -> None:
-    plain = under_test.open_network(str(recurrent), fixed=FIXED)
-    kept = under_test.open_network(str(recurrent), fixed=FIXED, states=STATES)
+    plain = open_network(str(recurrent), fixed=FIXED)
+    kept = open_network(str(recurrent), fixed=FIXED, states=STATES)
 
     assert plain.network.sha256 != kept.network.sha256
 
 
 def test_no_change_of_plan_may_lose_the_state(recurrent: Path) -> None:
-    opened = under_test.open_network(str(recurrent), fixed=FIXED, states=STATES)
+    opened = open_network(str(recurrent), fixed=FIXED, states=STATES)
     unused: Any = None
 
     with pytest.raises(InputError, match="keeps h from frame to frame, which is lost"):

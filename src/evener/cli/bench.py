@@ -9,12 +9,12 @@ import msgspec
 from evener import units
 from evener.cli import options, output, values
 from evener.cli.precision import precision_options
+from evener.cli.records import as_contest, as_cutting, as_engines
 from evener.cli.verb import Verb
 from evener.errors import InputError
 
 if TYPE_CHECKING:
-    from evener.runtime.session import Optimisation
-    from evener.workflow import PrecisionWish
+    from evener.workflow import Contest, Cutting, Engines
 
 LEAST_SHARE: Final = 0.01
 
@@ -100,19 +100,16 @@ def read_share(text: str) -> float:
 @options.state_option
 @precision_options
 @options.json_option
+@as_contest
+@as_cutting
+@as_engines
 def command(
     *,
     nets: tuple[str, ...],
-    rounds: int,
-    limit: tuple[float | None, float | None] | None,
+    contest: "Contest",
     little: float | None,
-    optimisation: "Optimisation",
-    processors: tuple[str, ...] | None,
-    runtimes: tuple[str, ...] | None,
-    shapes: values.Shapes,
-    fixed: dict[str, float],
-    states: dict[str, str],
-    precision: "PrecisionWish | None",
+    cutting: "Cutting",
+    engines: "Engines",
     as_json: bool,
 ) -> int:
     """Race the plan against its rivals.
@@ -125,21 +122,13 @@ def command(
     """
     from evener import workflow
 
-    max_latency_s, max_latency_share = limit or (None, None)
     with output.progress() as report:
         result = workflow.bench_networks(
             nets,
-            rounds=rounds,
-            max_latency_s=max_latency_s,
-            max_latency_share=max_latency_share,
             little=little,
-            optimisation=optimisation,
-            processors=processors,
-            runtimes=runtimes,
-            shapes=dict(shapes),
-            fixed=fixed,
-            states=states,
-            precision=precision,
+            contest=contest,
+            cutting=cutting,
+            engines=engines,
             progress=report,
         )
     if as_json:

@@ -18,8 +18,6 @@ _SOURCES: Final = (
     *(".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"),
     *(".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".webm"),
 )
-_PIXELS: Final = ("preset", "scale", "mean", "std", "fit")
-_READING: Final = ("columns", "id_column", "limit")
 
 
 def read_frames(text: str) -> int | Path:
@@ -73,24 +71,8 @@ def read_factor(text: str) -> float:
 
 
 def frame_options(command: CommandT) -> CommandT:
-    """Add the options of sources and of files of answers; `gather` puts them together."""
+    """Add the options of sources and of files of answers; see `as_reading` and `as_writing`."""
     return reduce(lambda made, option: option(made), reversed(_OPTIONS), command)
-
-
-def gather(choices: dict[str, Any]) -> dict[str, Any]:
-    """Put the options of reading together, and hand on the others.
-
-    Args:
-        choices: values of all options, by name.
-    """
-    from evener.data.pixels import Pixels
-    from evener.data.sources import Reading
-
-    given = {name: value for name, value in choices.items() if value is not None}
-    pixels = Pixels(**{name: given[name] for name in _PIXELS if name in given})
-    reading = {name: given[name] for name in _READING if name in given}
-    others = {name: choices[name] for name in choices if name not in {*_PIXELS, *_READING}}
-    return others | {"reading": Reading(pixels=pixels, **reading)}
 
 
 _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
@@ -176,7 +158,7 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
     click.option(
         "--annotate",
         metavar="FOLDER",
-        callback=through(read_path),
+        callback=through(targets.read_new_folder),
         help="Write each picture into this new folder, with what was predicted on it.",
     ),
 )

@@ -103,11 +103,6 @@ def profile_option(command: CommandT) -> CommandT:
     )(command)
 
 
-def _read_shapes(ctx: click.Context, param: click.Parameter, value: Any) -> values.Shapes:  # noqa: ANN401 - click's signature
-    given: Any = values.pairs(values.read_shape)(ctx, param, value)
-    return tuple(given.items())
-
-
 def max_latency_option(command: CommandT) -> CommandT:
     """Add --max-latency; the verb gets `max_latency_s`, or None."""
     return click.option(
@@ -131,13 +126,13 @@ def min_rate_option(command: CommandT) -> CommandT:
 
 
 def shape_option(command: CommandT) -> CommandT:
-    """Add --shape, repeatable; the verb gets `shapes`, pairs of name and sizes."""
+    """Add --shape, repeatable; the verb gets `shapes`, sizes by name."""
     return click.option(
         "shapes",
         "--shape",
         metavar="NAME=SIZES",
         multiple=True,
-        callback=_read_shapes,
+        callback=values.pairs(values.read_shape),
         help="Static shape of an input that the network leaves open, such as "
         "images=1,3,640,640; repeatable.",
     )(command)

@@ -1,9 +1,10 @@
 """`evener plan NET`: cut a network into stages and give each its cores."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
@@ -11,6 +12,7 @@ from click.core import ParameterSource
 from evener.cli import options, output, targets, values
 from evener.cli.plan_json import no_plan_for_programs, plan_for_programs
 from evener.cli.precision import precision_options
+from evener.cli.records import as_basis, as_cutting, as_engines, as_wish
 from evener.cli.verb import Verb
 from evener.errors import InfeasibleError
 from evener.units import count, show
@@ -18,6 +20,7 @@ from evener.units import count, show
 if TYPE_CHECKING:
     from evener.artifacts.plan import Plan
     from evener.artifacts.profile import Profile
+    from evener.workflow import Basis, Cutting, Engines, Wish
 
 _OF_NETWORK: Final = frozenset({"granularity", "max_live", "shapes", "fixed", "states"})
 _OF_EXPLAIN: Final = _OF_NETWORK | {"explain", "as_json", "debug"}
@@ -127,16 +130,22 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
     help="Write the plan to this file; of --objective pareto all plans.",
 )
 @options.json_option
+@as_cutting
+@as_engines
+@as_wish
+@as_basis
 def command(
     *,
     net: str,
-    shapes: values.Shapes,
-    target: Path | None,
-    as_json: bool,
-    explain: bool,
+    cutting: "Cutting",
+    engines: "Engines",
+    wish: "Wish",
+    basis: "Basis",
     cuts: tuple[int, ...] | None,
     on: values.Places | None,
-    **choices: Any,  # noqa: ANN401 - the options above, each handed on under its own name
+    explain: bool,
+    target: Path | None,
+    as_json: bool,
 ) -> None:
     """Split a network over the processors.
 
@@ -148,19 +157,16 @@ def command(
 
     if explain:
         _refuse_beside("--explain plans nothing", allowed=_OF_EXPLAIN)
-        _explain(net, shapes, choices, as_json=as_json)
+        _explain(net, cutting, as_json=as_json)
         return
     if cuts is not None and on is None:
         raise click.UsageError("--cuts needs --on, with a processor for each stage")
-    targets.spare(target, net, choices["profile"], choices["board"])
-    if choices["objective"] == "pareto" and on is None:
-        _front(net, shapes, target, choices, as_json=as_json)
+    targets.spare(target, net, basis.profile, basis.board)
+    asked = _Asked(net, cutting, engines, wish, basis)
+    if wish.objective == "pareto" and on is None:
+        _front(asked, target, as_json=as_json)
         return
-    plan = (
-        _planned(net, shapes, choices, as_json=as_json)
-        if on is None
-        else _by_hand(net, cuts or (), on, shapes, choices)
-    )
+    plan = _planned(asked, as_json=as_json) if on is None else _by_hand(asked, cuts or (), on)
     if target is not None:
         files.save(target, plan, made_from={"network": plan.network_sha256}, took_s=plan.elapsed_s)
         output.note(f"wrote {target}")
@@ -170,29 +176,39 @@ def command(
     from evener.cli.tables import lay_out
     from evener.plan.memory import limit_memory
 
-    profile = limit_memory(_profile(net, plan, shapes=dict(shapes), **choices), choices["memory"])
+    profile = limit_memory(_profile(asked, plan), wish.memory)
     output.print_for_people(
         lay_out(plan),
-        *_gain(plan, profile, choices["processors"]),
-        *([] if choices["board"] else _advice(net, plan, profile, shapes, choices)),
+        *_gain(plan, profile, engines.processors),
+        *([] if basis.board else _advice(net, plan, profile, cutting)),
     )
 
 
-def _front(
-    net: str,
-    shapes: values.Shapes,
-    target: Path | None,
-    choices: dict[str, Any],
-    *,
-    as_json: bool,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be planned, and how."""
+
+    net: str
+    cutting: "Cutting"
+    engines: "Engines"
+    wish: "Wish"
+    basis: "Basis"
+
+
+def _front(asked: _Asked, target: Path | None, *, as_json: bool) -> None:
     """List the plans that no other beats; for programs the quickest with all of them beside it."""
     from evener import workflow
     from evener.artifacts import files
 
-    asked = {name: choice for name, choice in choices.items() if name != "objective"}
-    with _counting_paper(net, shapes, choices, as_json=as_json), output.progress() as report:
-        found = workflow.plan_front(net, shapes=dict(shapes), progress=report, **asked)
+    with _counting_paper(asked, as_json=as_json), output.progress() as report:
+        found = workflow.plan_front(
+            asked.net,
+            cutting=asked.cutting,
+            engines=asked.engines,
+            wish=asked.wish,
+            basis=asked.basis,
+            progress=report,
+        )
     if target is not None:
         made_from = {"network": found.network_sha256}
         files.save(target, found, made_from=made_from, took_s=found.elapsed_s)
@@ -206,89 +222,75 @@ def _front(
     output.print_for_people(lay_out(found))
 
 
-def _profile(
-    net: str,
-    plan: "Plan",
-    *,
-    board: str | None,
-    profile: Path | None,
-    **choices: Any,  # noqa: ANN401 - as for the command
-) -> "Profile":
+def _profile(asked: _Asked, plan: "Plan") -> "Profile":
     """Return the times that a plan was made from."""
     from evener import workflow
     from evener.artifacts import files
     from evener.artifacts.profile import Profile
     from evener.workflow.profile import only_precisions
 
-    if board is not None:
-        asked_of_board = ("transfers", "shapes", "fixed", "states")
-        given = {name: choices[name] for name in asked_of_board}
-        return workflow.open_on_board(net, board, **given).profile
-    if profile is not None:
+    basis = asked.basis
+    if basis.board is not None:
+        return workflow.open_on_board(
+            asked.net, basis.board, asked.cutting, transfers=basis.transfers
+        ).profile
+    if basis.profile is not None:
         offered = () if plan.lowering is None else plan.lowering.offered
         admitted = {one.precision for one in offered if one.admitted}
-        return only_precisions(files.load(profile, Profile).value, admitted)
-    asked = (
-        *("granularity", "max_live", "processors", "runtimes"),
-        *("shapes", "fixed", "states", "precision"),
-    )
-    return workflow.profile_network(net, **{name: choices[name] for name in asked}).value
+        return only_precisions(files.load(basis.profile, Profile).value, admitted)
+    return workflow.profile_network(asked.net, cutting=asked.cutting, engines=asked.engines).value
 
 
-def _planned(net: str, shapes: values.Shapes, choices: dict[str, Any], *, as_json: bool) -> "Plan":
+def _planned(asked: _Asked, *, as_json: bool) -> "Plan":
     from evener import workflow
 
-    with _counting_paper(net, shapes, choices, as_json=as_json), output.progress() as report:
-        return workflow.plan_network(net, shapes=dict(shapes), progress=report, **choices)
+    with _counting_paper(asked, as_json=as_json), output.progress() as report:
+        return workflow.plan_network(
+            asked.net,
+            cutting=asked.cutting,
+            engines=asked.engines,
+            wish=asked.wish,
+            basis=asked.basis,
+            progress=report,
+        )
 
 
 @contextmanager
-def _counting_paper(
-    net: str, shapes: values.Shapes, choices: dict[str, Any], *, as_json: bool
-) -> Iterator[None]:
+def _counting_paper(asked: _Asked, *, as_json: bool) -> Iterator[None]:
     """Still count the plans of the paper's space for programs where there is none."""
     from evener import workflow
 
     try:
         yield
     except InfeasibleError:
-        if as_json and choices["space"] == "paper":
+        if as_json and asked.wish.space == "paper":
             counted = workflow.count_plans(
-                net,
-                granularity=choices["granularity"],
-                max_live=choices["max_live"],
-                shapes=dict(shapes),
-                fixed=choices["fixed"],
-                states=choices["states"],
-                board=choices["board"],
+                asked.net, cutting=asked.cutting, board=asked.basis.board
             )
             output.print_json(no_plan_for_programs(*counted))
         raise
 
 
-def _by_hand(
-    net: str,
-    cuts: tuple[int, ...],
-    on: values.Places,
-    shapes: values.Shapes,
-    choices: dict[str, Any],
-) -> "Plan":
+def _by_hand(asked: _Asked, cuts: tuple[int, ...], on: values.Places) -> "Plan":
     from evener import workflow
 
     _refuse_beside("--on leaves nothing to choose", allowed=_OF_HAND)
-    asked = ("granularity", "max_live", "runtimes", "profile", "board", "transfers")
-    kept = {name: choices[name] for name in (*asked, "fixed", "states")}
     with output.progress() as report:
         return workflow.plan_by_hand(
-            net, cuts=cuts, on=on, shapes=dict(shapes), progress=report, **kept
+            asked.net,
+            cuts=cuts,
+            on=on,
+            cutting=asked.cutting,
+            engines=asked.engines,
+            basis=asked.basis,
+            progress=report,
         )
 
 
-def _explain(net: str, shapes: values.Shapes, choices: dict[str, Any], *, as_json: bool) -> None:
+def _explain(net: str, cutting: "Cutting", *, as_json: bool) -> None:
     from evener import workflow
 
-    asked = {name: choices[name] for name in ("granularity", "max_live", "fixed", "states")}
-    explanation = workflow.explain_network(net, shapes=dict(shapes), **asked)
+    explanation = workflow.explain_network(net, cutting=cutting)
     if as_json:
         output.print_json(explanation)
         return
@@ -311,7 +313,7 @@ def _refuse_beside(why: str, *, allowed: frozenset[str]) -> None:
         raise click.UsageError(f"{why}: leave out {', '.join(given)}")
 
 
-def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) -> list[str]:
+def _gain(plan: "Plan", profile: "Profile", processors: Sequence[str] | None) -> list[str]:
     from evener.plan.decide import make_baseline
 
     try:
@@ -322,14 +324,11 @@ def _gain(plan: "Plan", profile: "Profile", processors: tuple[str, ...] | None) 
     return [f"that is {gain} the best single processor ({show(single.rate_hz, 'rate')} predicted)"]
 
 
-def _advice(
-    net: str, plan: "Plan", profile: "Profile", shapes: values.Shapes, choices: dict[str, Any]
-) -> list[str]:
+def _advice(net: str, plan: "Plan", profile: "Profile", cutting: "Cutting") -> list[str]:
     """Say where a block that no cut parts holds all others up, and that it can be opened."""
     from evener import workflow
 
-    opening = {name: choices[name] for name in ("fixed", "states")}
-    slowest = workflow.find_dominant(net, plan, profile, shapes=dict(shapes), **opening)
+    slowest = workflow.find_dominant(net, plan, profile, cutting)
     if slowest is None:
         return []
     block, opened = f"block {slowest.block} ({slowest.name})", count(slowest.places, "place")

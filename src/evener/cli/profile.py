@@ -8,11 +8,11 @@ import msgspec
 
 from evener.cli import options, output, targets, values
 from evener.cli.precision import precision_options
+from evener.cli.records import as_cutting, as_engines
 from evener.cli.verb import Verb
 
 if TYPE_CHECKING:
-    from evener.artifacts.profile import Granularity
-    from evener.workflow import PrecisionWish
+    from evener.workflow import Cutting, Engines
 
 
 @click.command(
@@ -43,17 +43,13 @@ if TYPE_CHECKING:
 )
 @click.option("--fresh", is_flag=True, help="Measure again, whatever was kept.")
 @options.json_option
+@as_cutting
+@as_engines
 def command(
     *,
     net: str,
-    granularity: "Granularity",
-    max_live: int | None,
-    processors: tuple[str, ...] | None,
-    runtimes: tuple[str, ...] | None,
-    shapes: values.Shapes,
-    fixed: dict[str, float],
-    states: dict[str, str],
-    precision: "PrecisionWish | None",
+    cutting: "Cutting",
+    engines: "Engines",
     target: Path | None,
     fresh: bool,
     as_json: bool,
@@ -70,17 +66,7 @@ def command(
     targets.spare(target, net)
     with output.progress() as report:
         kept = workflow.profile_network(
-            net,
-            granularity=granularity,
-            max_live=max_live,
-            processors=processors,
-            runtimes=runtimes,
-            shapes=dict(shapes),
-            fixed=fixed,
-            states=states,
-            precision=precision,
-            fresh=fresh,
-            progress=report,
+            net, cutting=cutting, engines=engines, fresh=fresh, progress=report
         )
     if target is not None:
         files.save(target, kept.value, made_from=kept.made_from, took_s=kept.made.took_s)

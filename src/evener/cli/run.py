@@ -1,30 +1,34 @@
 """`evener run NET`: answer frames with a plan."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
 from evener.cli import live_view, options, output, targets, values
-from evener.cli.frames import frame_options, gather
+from evener.cli.frames import frame_options
 from evener.cli.precision import precision_options
+from evener.cli.records import (
+    as_basis,
+    as_cutting,
+    as_engines,
+    as_manner,
+    as_reading,
+    as_wish,
+    as_writing,
+)
 from evener.cli.verb import Invocation, Verb
 from evener.units import count, show
 
 if TYPE_CHECKING:
     from evener.artifacts.lowering import Lowering
-    from evener.workflow import RunResult
+    from evener.data.sources import Reading
+    from evener.workflow import Basis, Cutting, Engines, Manner, RunResult, Wish, Writing
 
-_OF_THIS_MACHINE: Final[dict[str, Any]] = {
-    "transport": "threads",
-    "ranks": None,
-    "policy": "block",
-    "source_rate_hz": None,
-    "batch": 1,
-    "supervise": False,
-    "precision": None,
-}
+    Run = Callable[..., RunResult]  # a run of the workflow, but for who watches it
 
 
 @click.command(
@@ -99,6 +103,13 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
     help="Go on by another plan where a stage fails, hangs or stays slower than planned.",
 )
 @click.option(
+    "--standby/--no-standby",
+    default=True,
+    show_default=True,
+    help="With --supervise, hold ready what is needed once a stage fails, where memory allows; "
+    "without it no answer comes until that is opened.",
+)
+@click.option(
     "--board",
     metavar="FILE|NAME",
     help="Simulate the processors of a board, such as khadas-vim3: the answers are computed here, "
@@ -128,51 +139,116 @@ _OF_THIS_MACHINE: Final[dict[str, Any]] = {
 @options.state_option
 @precision_options
 @options.json_option
+@as_reading
+@as_cutting
+@as_engines
+@as_wish
+@as_basis
+@as_manner
+@as_writing
 def command(
     *,
     net: str,
-    shapes: values.Shapes,
+    frames: int | Path,
+    plan: Path | None,
+    credits: int | None,
+    ranks: int | None,
+    no_compute: bool,
+    slowdown: float | None,
+    reading: "Reading",
+    cutting: "Cutting",
+    engines: "Engines",
+    wish: "Wish",
+    basis: "Basis",
+    manner: "Manner",
+    writing: "Writing",
     as_json: bool,
-    **choices: Any,  # noqa: ANN401 - the options above, each handed on under its own name
 ) -> int:
     """Answer frames with a split network.
 
     NET is an ONNX file or the name of a built-in network. The answers are compared with the
     unsplit network's; if they differ by more than rounding explains, the exit code is 1.
     """
-    inputs = [choices[name] for name in ("plan", "profile", "frames", "board", "labels")]
-    for target in (choices["out"], choices["timeline"]):
-        targets.spare(target, net, *inputs)
-    if choices["board"] is not None:
-        return _answer(net, shapes, as_json=as_json, **choices)
+    inputs = (net, plan, basis.profile, frames, basis.board, writing.labels)
+    for target in (writing.out, writing.timeline):
+        targets.spare(target, *inputs)
+    from evener import workflow
+
+    if basis.board is not None:
+        _check_board(basis, engines, manner, ranks)
+        on_board = partial(
+            workflow.run_on_board,
+            net,
+            board=basis.board,
+            frames=frames,
+            plan=plan,
+            credits=credits,
+            transfers=basis.transfers,
+            compute=not no_compute,
+            slowdown=slowdown or 1.0,
+            reading=reading,
+            cutting=cutting,
+            engines=engines,
+            wish=wish,
+            writing=writing,
+        )
+        return _answer(on_board, writing, as_json=as_json)
+    if basis.transfers or no_compute or slowdown is not None:
+        raise click.UsageError("--transfers, --no-compute and --slowdown need a --board")
+    here = partial(
+        workflow.run_network,
+        net,
+        frames=frames,
+        plan=plan,
+        profile=basis.profile,
+        credits=credits,
+        reading=reading,
+        cutting=cutting,
+        engines=engines,
+        wish=wish,
+        writing=writing,
+    )
+    return _on_ranks(here, manner, ranks, lambda run: _answer(run, writing, as_json=as_json))
+
+
+def _check_board(basis: "Basis", engines: "Engines", manner: "Manner", ranks: int | None) -> None:
+    """Refuse what simulated processors cannot do."""
+    from evener.workflow import Manner
+
+    if manner != Manner() or engines.precision is not None or ranks is not None:
+        raise click.UsageError(
+            "a board is simulated frame by frame in threads: leave out --transport, --ranks, "
+            "--policy, --source-rate, --batch, --supervise, --standby and --precision"
+        )
+    if basis.profile is not None:
+        raise click.UsageError("a board has times of its own: give --board or --profile")
+
+
+def _on_ranks(
+    run: "Run", manner: "Manner", asked: int | None, answer: Callable[["Run"], int]
+) -> int:
+    """Answer in this process, or as the first of some ranks, or by starting as many."""
     from evener.workflow import ranks
 
-    asked = choices.pop("ranks")
     started = ranks.ranks_started()
-    if max(asked or 1, started) > 1 and choices["transport"] != "threads":
+    if max(asked or 1, started) > 1 and manner.transport != "threads":
         raise click.UsageError("ranks are processes already: leave out --transport or --ranks")
     if started > 1:
+        manner = msgspec.structs.replace(manner, transport="ranks")
         with ranks.all_ranks(asked) as is_first:
-            choices["transport"] = "ranks"
-            return _answer(net, shapes, as_json=as_json, **choices) if is_first else 0
+            return answer(partial(run, manner=manner)) if is_first else 0
     if asked is not None and asked > 1:
         invocation = click.get_current_context().find_object(Invocation)
         return ranks.start_ranks(asked, invocation.arguments if invocation is not None else ())
-    return _answer(net, shapes, as_json=as_json, **choices)
+    return answer(partial(run, manner=manner))
 
 
-def _answer(
-    net: str,
-    shapes: values.Shapes,
-    *,
-    as_json: bool,
-    **choices: Any,  # noqa: ANN401 - as for the command
-) -> int:
+def _answer(run: "Run", writing: "Writing", *, as_json: bool) -> int:
     with live_view.progress(stages=not as_json) as (report, watch):
-        result = _run(net, shapes=dict(shapes), watch=watch, progress=report, **gather(choices))
-    for name in ("out", "annotate", "timeline"):
-        if choices[name] is not None:
-            output.note(f"wrote {choices[name]}")
+        result = run(watch=watch, progress=report)
+    for path in (writing.out, writing.annotate, writing.timeline):
+        if path is not None:
+            output.note(f"wrote {path}")
     if as_json:
         whence = {
             "board": result.board,
@@ -186,40 +262,6 @@ def _answer(
 
         output.print_for_people(lay_out(result.plan), lay_out(result.trace), *_judged(result))
     return 0 if result.holds else 1
-
-
-def _run(
-    net: str,
-    *,
-    board: str | None,
-    transfers: bool,
-    no_compute: bool,
-    slowdown: float | None,
-    profile: Path | None,
-    **choices: Any,  # noqa: ANN401 - as for the command
-) -> "RunResult":
-    from evener import workflow
-
-    if board is None:
-        if transfers or no_compute or slowdown is not None:
-            raise click.UsageError("--transfers, --no-compute and --slowdown need a --board")
-        return workflow.run_network(net, profile=profile, **choices)
-    given = {name: choices.pop(name) for name in _OF_THIS_MACHINE}
-    if given != _OF_THIS_MACHINE:
-        raise click.UsageError(
-            "a board is simulated frame by frame in threads: leave out --transport, --ranks, "
-            "--policy, --source-rate, --batch, --supervise and --precision"
-        )
-    if profile is not None:
-        raise click.UsageError("a board has times of its own: give --board or --profile")
-    return workflow.run_on_board(
-        net,
-        board=board,
-        transfers=transfers,
-        compute=not no_compute,
-        slowdown=slowdown or 1.0,
-        **choices,
-    )
 
 
 def _judged(result: "RunResult") -> list[str]:

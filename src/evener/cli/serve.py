@@ -1,15 +1,17 @@
 """`evener serve NET`: answer predictions over HTTP with a plan."""
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evener.cli import options, output, values
+from evener.cli.records import as_cutting, as_engines, as_wish
 from evener.cli.verb import Verb
 
 if TYPE_CHECKING:
-    from evener.workflow import Serving
+    from evener.workflow import Cutting, Engines, Serving, Wish
 
 
 @click.command(
@@ -61,7 +63,24 @@ if TYPE_CHECKING:
 @options.shape_option
 @options.fix_option
 @options.json_option
-def command(*, net: str, shapes: values.Shapes, as_json: bool, **choices: Any) -> None:  # noqa: ANN401 - the options above, each handed on under its own name
+@as_cutting
+@as_engines
+@as_wish
+def command(
+    *,
+    net: str,
+    plan: Path | None,
+    profile: Path | None,
+    host: str | None,
+    port: int | None,
+    queue: int | None,
+    credits: int | None,
+    transport: str,
+    cutting: "Cutting",
+    engines: "Engines",
+    wish: "Wish",
+    as_json: bool,
+) -> None:
     """Answer predictions over HTTP.
 
     NET is an ONNX file, the name of a built-in network, or the folder of a project that was built.
@@ -95,4 +114,18 @@ def command(*, net: str, shapes: values.Shapes, as_json: bool, **choices: Any) -
 
     with bar:
         report = bar.enter_context(output.progress())
-        workflow.serve_network(net, ready=ready, shapes=dict(shapes), progress=report, **choices)
+        workflow.serve_network(
+            net,
+            ready=ready,
+            plan=plan,
+            profile=profile,
+            host=host,
+            port=port,
+            queue=queue,
+            credits=credits,
+            transport=transport,
+            cutting=cutting,
+            engines=engines,
+            wish=wish,
+            progress=report,
+        )

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evener.cli import options, output, values
+from evener.cli import options, output, targets, values
+from evener.cli.records import as_cutting
 from evener.cli.verb import Verb
 
 if TYPE_CHECKING:
-    from evener.artifacts.profile import Granularity
+    from evener.workflow import Cutting
 
 
 @click.command(
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     "folder",
     metavar="FOLDER",
     required=True,
-    callback=values.through(values.read_path),
+    callback=values.through(targets.read_new_folder),
     help="Write the files into this folder, which must not exist yet.",
 )
 @options.granularity_option
@@ -37,16 +38,13 @@ if TYPE_CHECKING:
 @options.fix_option
 @options.state_option
 @options.json_option
+@as_cutting
 def command(
     *,
     net: str,
     cuts: tuple[int, ...],
     folder: Path,
-    granularity: "Granularity",
-    max_live: int | None,
-    shapes: values.Shapes,
-    fixed: dict[str, float],
-    states: dict[str, str],
+    cutting: "Cutting",
     as_json: bool,
 ) -> None:
     """Write the parts of a network as files.
@@ -58,15 +56,7 @@ def command(
 
     with output.progress() as report:
         split = workflow.split_network(
-            net,
-            cuts=cuts,
-            folder=folder,
-            granularity=granularity,
-            max_live=max_live,
-            shapes=dict(shapes),
-            fixed=fixed,
-            states=states,
-            progress=report,
+            net, cuts=cuts, folder=folder, cutting=cutting, progress=report
         )
     if as_json:
         output.print_json(split)

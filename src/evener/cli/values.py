@@ -11,7 +11,6 @@ from evener import units
 from evener.errors import InputError
 
 _LARGEST_SIZE: Final = 2**63 - 1  # what an ONNX file can hold
-Shapes = tuple[tuple[str, tuple[int, ...]], ...]
 Places = tuple[tuple[str, int | None], ...]
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
 

@@ -22,6 +22,9 @@ from evener.runtime.session import DeviceRuntime, Optimisation, Runtime
 # user's cache, unless told not to. Whoever wants that sets this to 0.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
+# NVML counts GPUs by their place on the bus; CUDA by their speed, unless told so before it is used.
+os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -43,6 +46,18 @@ def _ncnn() -> Runtime:
     return Ncnn()
 
 
+def _pytorch() -> Runtime:
+    from evener.runtime.pytorch import PyTorch
+
+    return PyTorch()
+
+
+def _pytorch_on_gpus() -> Runtime:
+    from evener.runtime.pytorch import PyTorch
+
+    return PyTorch(on_cores=False)
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """A runtime of Evener's own.
@@ -51,13 +66,15 @@ class _Known:
         make: makes it.
         packages: what has to be installed.
         by_hand: how to install what its extra cannot bring.
-        converts: whether it takes seconds to turn each segment into a form of its own.
+        converts: whether it turns each segment into a form of its own, which takes time.
+        on_devices: makes it for devices alone, where it takes part unnamed though it converts.
     """
 
     make: Callable[[], Runtime]
     packages: tuple[str, ...]
     by_hand: str = ""
     converts: bool = False
+    on_devices: Callable[[], Runtime] | None = None
 
     @property
     def lacks(self) -> str:
@@ -70,6 +87,7 @@ _KNOWN: Final[dict[str, _Known]] = {
     "openvino": _Known(_openvino, ("openvino",)),
     # pnnx declares torch, which the program that it brings does not need.
     "ncnn": _Known(_ncnn, ("ncnn", "pnnx"), by_hand="pip install --no-deps pnnx", converts=True),
+    "pytorch": _Known(_pytorch, ("torch", "onnx2fx"), converts=True, on_devices=_pytorch_on_gpus),
 }
 
 
@@ -152,8 +170,9 @@ def usable(names: Sequence[str] | None, optimisation: Optimisation) -> dict[str,
     """Return the runtimes that may be used, by name, the default first.
 
     At the level "extended" a split network answers as the whole does, to the bit; only runtimes
-    that keep this promise are returned unless some are named. Those that convert each segment for
-    seconds would use up the time that a profile has for all others, and have to be named.
+    that keep this promise are returned unless some are named. Those that convert each segment would
+    use up the time that a profile has for all others, and have to be named; on cores alone, where
+    devices make up for it.
 
     Args:
         names: those to use; None for all others that are installed.
@@ -172,13 +191,22 @@ def usable(names: Sequence[str] | None, optimisation: Optimisation) -> dict[str,
         if optimisation == "extended":
             return {name: found[name] for name in _EXACT}
         return {
-            name: one
+            name: unnamed
             for name, one in found.items()
-            if name not in _KNOWN or not _KNOWN[name].converts
+            if (unnamed := _unnamed(name, one)) is not None
         }
     if not names:
         raise InputError(f"no runtime is named; known ones: {_names()}")
     return {name: get_runtime(name) for name in names}
+
+
+def _unnamed(name: str, runtime: Runtime) -> Runtime | None:
+    """Return what takes part of a runtime that nobody named: all, its devices, or nothing."""
+    known = _KNOWN.get(name)
+    if known is None or not known.converts:
+        return runtime
+    seen = any(name in one.numbers for one in devices())
+    return known.on_devices() if known.on_devices is not None and seen else None
 
 
 def get_runtime(name: str) -> Runtime:

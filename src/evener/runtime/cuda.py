@@ -5,8 +5,12 @@ loaded or lacks an operator. A plan that counts on a GPU would then be wrong by 
 are refused.
 """
 
+import io
+import logging
 import os
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -14,14 +18,13 @@ from typing import Any, Final
 import onnxruntime  # noqa: TID251 - this is one of the modules that run networks with it
 
 from evener.errors import RuntimeFailedError
+from evener.runtime import refusal
 from evener.runtime.devices import Device
 
 PROVIDER: Final = "CUDAExecutionProvider"
 _DRIVER: Final = Path("/proc/driver/nvidia/gpus")  # where the kernel's driver lists them
 _PACKAGE: Final = "pynvml"
-
-# NVML counts GPUs by their place on the bus, CUDA by their speed unless told otherwise.
-os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+_LOG: Final = logging.getLogger(__name__)
 
 
 def gpus() -> tuple[Device, ...]:
@@ -94,6 +97,31 @@ def missing(driver: Path = _DRIVER) -> str:
         f"the driver sees {count} NVIDIA GPU{'s' * (count > 1)}, but this ONNX Runtime {what}; "
         f"{remedy} pip install 'evener[gpu]'"
     )
+
+
+@cache
+def preload(*, runtime: str) -> None:
+    """Load the CUDA and cuDNN that pip installed, if it did; the provider finds no others there.
+
+    ONNX Runtime looks into site-packages/nvidia, where PyTorch has its own, and then where the
+    system does; what is loaded already it leaves in place. What it cannot load it prints, which is
+    logged here: whether the provider got what it needs is seen by `check_used`.
+
+    Args:
+        runtime: its name, for messages.
+
+    Raises:
+        RuntimeFailedError: ONNX Runtime is older than 1.21, which knows no preloading.
+    """
+    said = io.StringIO()
+    with redirect_stdout(said):
+        refusal.translated(
+            runtime,
+            "cannot load CUDA and cuDNN",
+            lambda: onnxruntime.preload_dlls(directory=""),
+        )
+    for line in said.getvalue().splitlines():
+        _LOG.info("%s", line)
 
 
 def options(base: onnxruntime.SessionOptions) -> onnxruntime.SessionOptions:

@@ -21,15 +21,15 @@ from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
-from evener.runtime import device_number, opening, openmp, refusal, sees
+from evener.runtime import device_number, opening, openmp, refusal, sees, trial
 from evener.runtime.binding import Signature
 from evener.runtime.devices import Device
 from evener.runtime.pnnx import Converted, converted
-from evener.runtime.session import Array, Optimisation, Session, empty
+from evener.runtime.session import Array, Optimisation, Session
 
 NAME: Final = "ncnn"
 PRECISIONS: Final = ("f32",)
-TOLERANCE: Final = 1e-4
+TOLERANCE: Final = trial.TOLERANCE
 """How far answers may be from ONNX Runtime's, relative to the largest of the output."""
 
 _LIBRARIES: Final = "/ncnn.libs/"  # where its wheel brings OpenMP
@@ -98,7 +98,9 @@ class Ncnn:
                     session = NcnnSession(network, cores=cores)
                     if_misplaced.callback(session.close)
             try:
-                _check_answers(session, network)
+                trial.check(
+                    session, network.trial, network.expected, runtime=NAME, tolerance=TOLERANCE
+                )
             except RuntimeFailedError:
                 session.close()
                 raise
@@ -230,24 +232,6 @@ def _check_shaders(session: NcnnSession) -> None:
             "CPU; run this part there",
             runtime=NAME,
         )
-
-
-def _check_answers(session: NcnnSession, network: Converted) -> None:
-    """Hold one frame's answers against ONNX Runtime's."""
-    outputs = [empty(tensor) for tensor in session.outputs]
-    session.run(network.trial, outputs)
-    for tensor, found, expected in zip(session.outputs, outputs, network.expected, strict=True):
-        largest = float(
-            np.abs(expected, where=np.isfinite(expected), out=np.zeros_like(expected)).max()
-        )
-        if not np.allclose(found, expected, rtol=0, atol=TOLERANCE * largest, equal_nan=True):
-            off = float(np.nanmax(np.abs(found - expected))) / (largest or 1.0)
-            raise RuntimeFailedError(
-                f"{NAME} cannot be used for the network: '{tensor.name}' is {off:.1g} of the "
-                f"largest value off what ONNX Runtime answers, and {TOLERANCE:g} is allowed; run "
-                "this part with another runtime",
-                runtime=NAME,
-            )
 
 
 @cache

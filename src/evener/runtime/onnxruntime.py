@@ -5,10 +5,8 @@ The first thread of a session is its caller's; the pool's others are pinned by
 call is no error to ONNX Runtime: the thread just stays where its maker was.
 """
 
-import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +16,7 @@ from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
-from evener.runtime import cuda, device_number, opening, refusal, sees
+from evener.runtime import cuda, device_number, opening, pinning, refusal, sees
 from evener.runtime.binding import Bindings, Signature
 from evener.runtime.devices import Device
 from evener.runtime.session import Array, Optimisation, Session
@@ -30,6 +28,9 @@ _LEVELS: Final = {
     "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
     "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
 }
+_WEIGHTS_ALONE: Final = ("optimization.disable_specified_optimizers", "WeightBiasQuantization")
+"""Keeps it from quantising what a converter left in f32 between two parts in 8 bits: it would take
+one scale for all channels of a weight."""
 _SILENT: Final = 4  # log only what is fatal: every other failure arrives as an exception
 _DTYPES: Final = {
     "tensor(float)": "float32",
@@ -107,10 +108,12 @@ class OnnxRuntime:
                 runtime=NAME,
             )
         options = _options(cores, optimisation, execution)
+        if precision == "int8":
+            options.add_session_config_entry(*_WEIGHTS_ALONE)
         # Threads for branches have no affinity of their own: they run where their maker may.
         makers = cores[1:] if execution == "parallel" else cores[:1]
         with opening.confirmed_threads(NAME, cores) as if_misplaced:
-            with _allowed(makers):
+            with pinning.allowed(makers):
                 session = OnnxSession(_native(model, options, _PROVIDER))
             if_misplaced.callback(session.close)
         return session
@@ -200,6 +203,7 @@ def _on_gpu(model: bytes, number: int, optimisation: Optimisation) -> OnnxSessio
     options = cuda.options(onnxruntime.SessionOptions())
     options.log_severity_level = _SILENT
     options.graph_optimization_level = _LEVELS[optimisation]
+    cuda.preload(runtime=NAME)
     native = _native(model, options, cuda.provider(number))
     cuda.check_used(native, runtime=NAME)
     return OnnxSession(native)
@@ -218,16 +222,6 @@ def _native(
     # It would keep the model's bytes to fall back to another provider, which it may not.
     native._model_bytes = None  # noqa: SLF001 - no public way lets go of them
     return native
-
-
-@contextmanager
-def _allowed(cores: tuple[int, ...]) -> Iterator[None]:
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def _options(

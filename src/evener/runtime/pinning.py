@@ -7,7 +7,7 @@ is what counts. Nothing here trusts a call that returned.
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,8 +47,15 @@ def pinned(cores: tuple[int, ...]) -> Iterator[None]:
     if not cores:
         yield
         return
+    with allowed(cores[:1]):
+        yield
+
+
+@contextmanager
+def allowed(cores: Iterable[int]) -> Iterator[None]:
+    """Let the calling thread, and threads that it starts, run on some cores for a while."""
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {cores[0]})
+    os.sched_setaffinity(0, cores)
     try:
         yield
     finally:

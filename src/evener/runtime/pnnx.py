@@ -23,9 +23,8 @@ import onnx
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
 from evener.network.frames import Frame, random_frames
-from evener.runtime import kept, pinning, refusal
-from evener.runtime.onnxruntime import OnnxRuntime
-from evener.runtime.session import Array, empty
+from evener.runtime import kept, refusal, trial
+from evener.runtime.session import Array
 
 RUNTIME: Final = "ncnn"
 _FORM: Final = 1  # counts up when what is kept changes
@@ -147,7 +146,7 @@ def _make(model: bytes, folder: Path) -> None:
         writes=tuple(zip(made, axes[1], strict=True)),
     )
     (folder / "ports.json").write_bytes(msgspec.json.encode(ports))
-    answers = _answers(model, random_frames(ports.inputs, 1, seed=0)[0])
+    answers = trial.reference(model, random_frames(ports.inputs, 1, seed=0)[0])
     np.savez(folder / "expected.npz", *answers)
 
 
@@ -231,18 +230,6 @@ def _axes(script: Path, inputs: int, outputs: int, said: str) -> tuple[list[int]
             f"of {inputs} and {outputs} ({said or 'it said nothing'})"
         )
     return found[0], found[1]
-
-
-def _answers(model: bytes, frame: Frame) -> list[Array]:
-    core = (min(pinning.thread_cores()),)
-    with pinning.pinned(core):
-        session = OnnxRuntime().open(model, cores=core)
-        try:
-            outputs = [empty(tensor) for tensor in session.outputs]
-            session.run(frame, outputs)
-        finally:
-            session.close()
-    return outputs
 
 
 def _refused(why: str) -> RuntimeFailedError:

@@ -3,6 +3,7 @@
 Read `build.py` first: it is the flow from a dataset to a report as one function.
 """
 
+from evener.workflow.bench import Contest as Contest
 from evener.workflow.bench import bench_networks as bench_networks
 from evener.workflow.board import OnBoard as OnBoard
 from evener.workflow.board import open_on_board as open_on_board
@@ -10,12 +11,16 @@ from evener.workflow.board_run import run_on_board as run_on_board
 from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
 from evener.workflow.by_hand import plan_by_hand as plan_by_hand
+from evener.workflow.cutting import Cutting as Cutting
 from evener.workflow.dominant import find_dominant as find_dominant
 from evener.workflow.explain import explain_network as explain_network
+from evener.workflow.frames import Writing as Writing
+from evener.workflow.manner import Manner as Manner
 from evener.workflow.opened import Opened as Opened
 from evener.workflow.opened import find_absent as find_absent
 from evener.workflow.opened import find_processors as find_processors
-from evener.workflow.opened import open_network as open_network
+from evener.workflow.opening import Engines as Engines
+from evener.workflow.opening import open_network as open_network
 from evener.workflow.paper import count_plans as count_plans
 from evener.workflow.pareto import plan_front as plan_front
 from evener.workflow.plan import plan_network as plan_network
@@ -26,3 +31,5 @@ from evener.workflow.run import run_network as run_network
 from evener.workflow.serve import Serving as Serving
 from evener.workflow.serve import serve_network as serve_network
 from evener.workflow.split import split_network as split_network
+from evener.workflow.times import Basis as Basis
+from evener.workflow.wish import Wish as Wish

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from math import exp, log
 from statistics import mean, median
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 import msgspec
 
@@ -19,19 +19,29 @@ from evener.plan.baselines import BASELINES
 from evener.plan.decide import make_baseline
 from evener.profile.energy import find_meter
 from evener.run.compare import paired_ratio
-from evener.runtime.session import Array, Optimisation
+from evener.runtime.session import Array
+from evener.workflow.choices import settle
+from evener.workflow.cutting import Cutting
 from evener.workflow.little import Little, little_cores
 from evener.workflow.live import measure_plans, summarise
 from evener.workflow.lower_rivals import Lower, lower_rivals
-from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
+from evener.workflow.opened import Opened, Progress
+from evener.workflow.opening import Engines, OpeningChoices, open_in_precisions
 from evener.workflow.peers import find_peers
 from evener.workflow.plan import plan_opened, settle_profile
-from evener.workflow.precision import PrecisionWish, with_precisions
 from evener.workflow.race import entrant, race, without_those_too_big
-from evener.workflow.several import Named, each_its_own
+from evener.workflow.several import each_its_own
 from evener.workflow.wish import Wish
 
 SPREADS: Final = "onnxruntime"  # the runtime of which one session can span unequal cores
+
+
+class ContestChoices(TypedDict, total=False):
+    """The fields of `Contest`, as keyword arguments."""
+
+    rounds: int
+    max_latency_s: float | None
+    max_latency_share: float | None
 
 
 class Contest(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +50,8 @@ class Contest(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         rounds: how often each entrant runs.
         max_latency_s: longest latency of the plan, in seconds.
-        max_latency_share: the same as a share of the 99th percentile of the copies' latency, which
-            is measured first.
+        max_latency_share: or so as a share of the 99th percentile of the copies' latency, which is
+            measured first.
     """
 
     rounds: int = 15
@@ -49,21 +59,19 @@ class Contest(msgspec.Struct, frozen=True, kw_only=True):
     max_latency_share: float | None = None
 
 
+class BenchChoices(OpeningChoices, ContestChoices, total=False):
+    """What `bench_networks` takes as keyword arguments."""
+
+
 def bench_networks(
     nets: Sequence[str],
     *,
-    rounds: int = 15,
-    max_latency_s: float | None = None,
-    max_latency_share: float | None = None,
     little: float | None = None,
-    optimisation: Optimisation = "all",
-    processors: Sequence[str] | None = None,
-    runtimes: Sequence[str] | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
-    precision: PrecisionWish | None = None,
+    contest: Contest = Contest(),
+    cutting: Cutting = Cutting(),
+    engines: Engines = Engines(),
     progress: Progress | None = None,
+    **choices: Unpack[BenchChoices],
 ) -> Comparison:
     """Measure the chosen plan of each network against single, all cores, copies and peers.
 
@@ -72,46 +80,30 @@ def bench_networks(
 
     Args:
         nets: paths of ONNX files, or names of built-in networks.
-        rounds: how often each plan runs.
-        max_latency_s: longest latency of the plan, in seconds.
-        max_latency_share: or so as a share of the 99th percentile of the copies' latency, which
-            is measured first.
         little: throttle half of the fastest cluster to this share of its cores' time, for
             everything that is measured; None to leave the machine as it is.
-        optimisation: graph optimisation level of the runtimes.
-        processors: names of the processors to use; None for all.
-        runtimes: names of the runtimes to use; None for all that suit the optimisation level.
-        shapes: static shapes of the inputs that leave some size open, by input name. Of several
-            networks each gets those of its own inputs, and so with `fixed` and `states`.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
-        precision: lower precisions, and what they may cost: the best plan and the baselines in
-            these are measured too, and set apart; None for f32 alone.
+        contest: how often each runs, and the latency that the plan must keep.
+        cutting: how the networks are read and cut; of several networks each gets the shapes,
+            numbers and states that name its own inputs or outputs.
+        engines: what may compute them. In lower precisions, the best plan and the baselines are
+            measured too, and set apart.
         progress: told what is being done.
+        choices: fields of these records.
 
     Raises:
         InputError: a network, a shape or a processor cannot be used, or no core can be throttled.
         InfeasibleError: no plan meets the latency limit, or the plan does not fit in memory.
     """
-    contest = Contest(
-        rounds=rounds, max_latency_s=max_latency_s, max_latency_share=max_latency_share
-    )
-    named = each_its_own(nets, Named(shapes or {}, fixed or {}, states or {}))
+    contest, cutting, engines = settle(choices, contest, cutting, engines)
+    on_all = msgspec.structs.replace(engines, processors=None)  # throttled cores get other names
     found = []
     with little_cores(little) if little is not None else nullcontext() as throttled:
-        for index, (net, own) in enumerate(zip(nets, named, strict=True)):
-            opened = open_network(
-                net,
-                shapes=own.shapes,
-                fixed=own.fixed,
-                states=own.states,
-                processors=None if throttled else processors,
-                runtimes=runtimes,
-                optimisation=optimisation,
+        for index, (net, own) in enumerate(zip(nets, each_its_own(nets, cutting), strict=True)):
+            opened = open_in_precisions(
+                net, own, on_all if throttled else engines, progress=progress
             )
             if throttled:
-                opened = throttled.on(opened, processors)
-            opened = with_precisions(opened, precision, progress=progress)
+                opened = throttled.on(opened, engines.processors)
             found.append(_bench(opened, contest, throttled, progress, (index, len(nets))))
     return together(found)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 import msgspec
 
@@ -13,16 +13,29 @@ from evener.data.sources import Reading
 from evener.errors import InfeasibleError, InputError
 from evener.plan.decide import make_baseline
 from evener.plan.foresee import with_simulated
-from evener.runtime.session import Optimisation
-from evener.workflow.board import open_on_board
-from evener.workflow.frames import Writing, answers_for, find_card, take_frames, with_card
+from evener.workflow.board import OnBoard, check_left_to_board, open_on_board
+from evener.workflow.choices import settle
+from evener.workflow.cutting import Cutting
+from evener.workflow.frames import (
+    Writing,
+    WritingChoices,
+    answers_for,
+    find_card,
+    take_frames,
+    with_card,
+)
 from evener.workflow.near_enough import reference_runtime
-from evener.workflow.opened import Fixed, Progress, Shapes, States, open_blocks
+from evener.workflow.opened import Opened, Progress, open_blocks
+from evener.workflow.opening import Engines, OpeningChoices
 from evener.workflow.run import RunResult, Watch, check_plan_alone, run_opened
 from evener.workflow.stand_in import slowed, stand_in
-from evener.workflow.wish import Wish, decide
+from evener.workflow.wish import Wish, WishChoices, decide
 
 _SLOWEST: Final = 1e6  # an hour then takes as long as a lane can be made to wait
+
+
+class BoardRunChoices(OpeningChoices, WishChoices, WritingChoices, total=False):
+    """What `run_on_board` takes as keyword arguments."""
 
 
 def run_on_board(
@@ -31,26 +44,18 @@ def run_on_board(
     board: str,
     frames: int | Path,
     plan: Path | None = None,
-    stages: int | None = None,
-    max_latency_s: float | None = None,
-    min_rate_hz: float | None = None,
+    credits: int | None = None,
     transfers: bool = False,
     compute: bool = True,
     slowdown: float = 1.0,
     reading: Reading | None = None,
-    out: Path | None = None,
-    labels: Path | None = None,
-    annotate: Path | None = None,
-    timeline: Path | None = None,
-    optimisation: Optimisation = "all",
-    credits: int | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
-    processors: Sequence[str] | None = None,
-    runtimes: Sequence[str] | None = None,
+    cutting: Cutting = Cutting(),
+    engines: Engines = Engines(),
+    wish: Wish = Wish(),
+    writing: Writing = Writing(),
     watch: Watch | None = None,
     progress: Progress | None = None,
+    **choices: Unpack[BoardRunChoices],
 ) -> RunResult:
     """Run a network over frames, each stage as long as it would take on the board.
 
@@ -63,48 +68,34 @@ def run_on_board(
         board: name of a known board, or path of a board's file.
         frames: how many random frames, or what to read them from; see `run_network`.
         plan: a plan file for the board; None plans first.
-        stages: how many stages the plan must have; None for the best.
-        max_latency_s: longest predicted latency allowed on the board, in seconds; None for any.
-        min_rate_hz: fewest predicted frames per second allowed there; None for any.
+        credits: frames in flight at once; None for the plan's own.
         transfers: whether moving a frame between the board's processors costs the stage that sends.
         compute: whether answers are computed; if not, they are zeros and nothing is compared.
         slowdown: how many times as long the board's processors take, so that this machine can
             keep up; what is planned and measured is slower by as much.
         reading: how what is there becomes frames.
-        out: a file for the answers; see `run_network`.
-        labels: a text file with the name of a class a line.
-        annotate: a new folder for the pictures, each with what was predicted on it.
-        timeline: a file that says when each stage ran each frame.
-        optimisation: graph optimisation level of what computes here.
-        credits: frames in flight at once; None for the plan's own.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
-        processors: names of the board's processors to use; None for all.
-        runtimes: which runtimes may compute here, the first does; None for the default.
+        cutting: how the network is read; what it is cut into is the table's.
+        engines: the board's processors to use, and which runtimes may compute here, of which the
+            first does.
+        wish: what the plan is to be best at, within which limits on the board.
+        writing: what is written of the answers.
         watch: given the pipeline, a context in which it runs.
         progress: told what is being done.
+        choices: fields of these records.
 
     Raises:
         InputError: the network, the frames, the plan or the board cannot be used.
         InfeasibleError: no plan meets the limits, or this machine computes longer than the board.
         StageFailedError: a stage raised.
     """
-    writing = Writing(out=out, labels=labels, annotate=annotate, timeline=timeline)
-    wish = Wish(stages=stages, max_latency_s=max_latency_s, min_rate_hz=min_rate_hz)
+    cutting, engines, wish, writing = settle(choices, cutting, engines, wish, writing)
     _check_choices(plan, wish, writing, slowdown, compute=compute)
+    check_left_to_board(cutting, {"--precision": engines.precision})
     card = find_card(net)
     given = load(plan, Plan).value if plan is not None else None
-    found = open_on_board(
-        net, board, transfers=transfers, shapes=with_card(shapes, card), fixed=fixed, states=states
-    )
-    if found.network is None or found.blocks is None:
-        raise InputError(
-            f"the board {found.board.name} has times of {net}, and there is no network of that "
-            "name here to be run; give the path of its ONNX file"
-        )
-    profile = found.profile
-    opened = open_blocks(found.network, found.blocks, runtimes=runtimes, optimisation=optimisation)
+    found = open_on_board(net, board, with_card(cutting, card), transfers=transfers)
+    opened = open_here(found, net, engines)
+    profile, processors = found.profile, engines.processors
     taken = take_frames(opened, frames, reading, card)
     chosen = (
         decide(profile, wish, processors)
@@ -123,7 +114,7 @@ def run_on_board(
             credits=credits,
             stand_ins=stand_ins,
             compare=compute,
-            timeline=timeline,
+            timeline=writing.timeline,
             watch=watch,
             progress=progress,
         )
@@ -133,6 +124,30 @@ def run_on_board(
         board=found.board.name,
         slowdown=slowdown,
         unsplit_rate_hz=None if single_hz is None else single_hz / slowdown,
+    )
+
+
+def open_here(found: OnBoard, net: str, engines: Engines) -> Opened:
+    """Open a network on a board to be computed on this machine.
+
+    Args:
+        found: the network on the board.
+        net: what the caller calls it.
+        engines: the runtimes that may compute it here.
+
+    Raises:
+        InputError: the board's table knows it by name only.
+    """
+    if found.network is None or found.blocks is None:
+        raise InputError(
+            f"the board {found.board.name} has times of {net}, and there is no network of that "
+            "name here to be run; give the path of its ONNX file"
+        )
+    return open_blocks(
+        found.network,
+        found.blocks,
+        runtimes=engines.runtimes,
+        optimisation=engines.optimisation,
     )
 
 

@@ -2,21 +2,31 @@
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Unpack
 
 import msgspec
 
 from evener.artifacts.plan import Plan
-from evener.artifacts.profile import Granularity, Profile
-from evener.network.blocks import Blocks
+from evener.artifacts.profile import Profile
+from evener.errors import InputError
 from evener.network.cuts import segments_between
+from evener.network.uncut import check_can_be_cut
 from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
-from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States
+from evener.workflow.choices import settle
+from evener.workflow.cutting import Cutting, CuttingChoices
+from evener.workflow.opened import Opened, Progress
+from evener.workflow.opening import Engines
 from evener.workflow.plan import with_nodes
 from evener.workflow.profile import profile_opened, refine_profile
-from evener.workflow.times import planning_times
+from evener.workflow.times import Basis, BasisChoices, planning_times
 from evener.workflow.wish import interpolated
+
+
+class HandChoices(CuttingChoices, BasisChoices, total=False):
+    """What `plan_by_hand` takes as keyword arguments, beside the runtimes."""
+
+    runtimes: Sequence[str] | None
 
 
 def plan_by_hand(
@@ -24,16 +34,11 @@ def plan_by_hand(
     *,
     cuts: Sequence[int],
     on: Sequence[tuple[str, int | None]],
-    granularity: Granularity = "paper",
-    max_live: int | None = None,
-    runtimes: Sequence[str] | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
-    profile: Path | None = None,
-    board: str | None = None,
-    transfers: bool = False,
+    cutting: Cutting = Cutting(),
+    engines: Engines = Engines(),
+    basis: Basis = Basis(),
     progress: Progress | None = None,
+    **choices: Unpack[HandChoices],
 ) -> Plan:
     """Say what a plan of your own cuts and processors will reach.
 
@@ -46,19 +51,15 @@ def plan_by_hand(
             network in the board's table.
         cuts: the block after which each stage but the last ends, counted from 0, ascending.
         on: for each stage the name of a processor and how many of its cores; None for all.
-        granularity: rule by which the blocks are made.
-        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
-        runtimes: names of the runtimes to use; None for all that are installed.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
-        profile: a profile file, from this or another machine.
-        board: name of a known board, or path of a board's file; its table has the times.
-        transfers: whether moving a frame between the board's processors costs the stage that sends.
+        cutting: how the network is read and cut into the blocks that `cuts` counts.
+        engines: the runtimes that may compute it; `on` says the processors, and all is in f32.
+        basis: where the times are from.
         progress: told what is being done.
+        choices: fields of these records.
 
     Raises:
-        InputError: the network, a cut, a processor, the profile or the board cannot be used.
+        InputError: the network, a cut, a processor, the profile or the board cannot be used; or
+            processors or a precision are left to choose.
         InfeasibleError: a processor cannot run the blocks of its stage.
 
     Example:
@@ -66,30 +67,21 @@ def plan_by_hand(
         >>> plan.outline
         '2 stages: G[] > B[2, 3, 4, 5]'
     """
+    cutting, engines, basis = settle(choices, cutting, engines, basis)
+    if engines.processors is not None or engines.precision is not None:
+        raise InputError(
+            "a plan by hand leaves nothing to choose: name each stage's processor with --on, and "
+            "leave --processors and --precision out"
+        )
     seats = [Seat(*each) for each in on]
-    found = planning_times(
-        net,
-        granularity=granularity,
-        max_live=max_live,
-        space="full",
-        processors=None,
-        runtimes=runtimes,
-        shapes=shapes,
-        fixed=fixed,
-        states=states,
-        profile=profile,
-        board=board,
-        transfers=transfers,
-        precision=None,
-        progress=progress,
-    )
+    found = planning_times(net, cutting, engines, basis, progress=progress)
     if not isinstance(found, Opened):
         known, opened = found
         if opened is not None:
-            _segments(known.network, opened.blocks, cuts)
+            _segments(opened, cuts)
         plan = with_simulated(_predicted(known, cuts, seats), known)
         return with_nodes(plan, opened)
-    segments = _segments(found.network.name, found.blocks, cuts)
+    segments = _segments(found, cuts)
     check_seats(seats, len(segments), found.machine.processors)
     kept = profile_opened(found, progress=progress)
     plan = _predicted(kept.value, cuts, seats)
@@ -100,9 +92,12 @@ def plan_by_hand(
     return with_nodes(with_simulated(plan, kept.value), found)
 
 
-def _segments(network: str, blocks: Blocks, cuts: Sequence[int]) -> tuple[range, ...]:
+def _segments(opened: Opened, cuts: Sequence[int]) -> tuple[range, ...]:
+    blocks = opened.blocks
+    if cuts:
+        check_can_be_cut(opened.network, blocks)
     return segments_between(
-        cuts, blocks=len(blocks.blocks), network=network, formed=blocks.form_segment
+        cuts, blocks=len(blocks.blocks), network=opened.network.name, formed=blocks.form_segment
     )
 
 

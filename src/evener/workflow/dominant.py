@@ -6,8 +6,7 @@ from typing import Final
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.network.blocks import cut_into_blocks
-from evener.network.model import load_network
-from evener.workflow.opened import Fixed, Shapes, States
+from evener.workflow.cutting import Cutting
 
 _WAITS: Final = 0.95  # of the slowest stage's time; a stage that takes less waits for it
 
@@ -35,10 +34,7 @@ def find_dominant(
     net: str,
     plan: Plan,
     profile: Profile,
-    *,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
+    cutting: Cutting = Cutting(),
 ) -> Dominant | None:
     """Return the single block that is a plan's slowest stage, if it can be opened.
 
@@ -46,9 +42,7 @@ def find_dominant(
         net: path of an ONNX file, or name of a built-in network.
         plan: a plan of it.
         profile: the times that it rests on.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
+        cutting: how the network is read.
 
     Returns:
         None if the plan is of another rule than "strict" and "paper", if its slowest stage is
@@ -76,8 +70,7 @@ def find_dominant(
         == (part.runtime, part.precision, part.execution)
     }
     whole_s = times_s.get((0, len(profile.blocks) - 1))
-    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
-    places = cut_into_blocks(network, "node").opened[block].kept
+    places = cut_into_blocks(cutting.load(net), "node").opened[block].kept
     if whole_s is None or not places:
         return None
     return Dominant(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 import msgspec
 
@@ -17,12 +17,22 @@ from evener.data.sources import Reading, open_source
 from evener.errors import FrameFailedError, InputError, InvalidFileError
 from evener.network.frames import random_frames
 from evener.runtime.session import Array
-from evener.workflow.opened import Opened, Shapes
+from evener.workflow.cutting import Cutting
+from evener.workflow.opened import Opened
 
 OnAnswer = Callable[[int, tuple[Array, ...]], None]
 POOL: Final = 64  # distinct random frames; longer runs go round
 _CARD_FILE: Final = "card.json"
 _FEATURES: Final = "features"  # the input of a network that Evener trained
+
+
+class WritingChoices(TypedDict, total=False):
+    """The fields of `Writing`, as keyword arguments."""
+
+    out: Path | None
+    labels: Path | None
+    annotate: Path | None
+    timeline: Path | None
 
 
 class Writing(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +43,7 @@ class Writing(msgspec.Struct, frozen=True, kw_only=True):
             predict.
         labels: a text file with the name of a class a line; None for those of the network's card.
         annotate: a new folder for the pictures, each with what was predicted on it.
-        timeline: a file for when each stage ran each frame.
+        timeline: a file for when each stage ran each frame, for Perfetto and `evener show`.
     """
 
     out: Path | None = None
@@ -72,10 +82,12 @@ def find_card(net: str) -> Card | None:
     return card if card.network_sha256 == file_sha256(Path(net)) else None
 
 
-def with_card(shapes: Shapes | None, card: Card | None) -> Shapes:
+def with_card(cutting: Cutting, card: Card | None) -> Cutting:
     """Add the shape of one row, where a card says it and no other was given."""
-    known = {} if card is None else {_FEATURES: (1, card.features)}
-    return known | dict(shapes or {})
+    if card is None:
+        return cutting
+    shapes = {_FEATURES: (1, card.features)} | dict(cutting.shapes)
+    return msgspec.structs.replace(cutting, shapes=shapes)
 
 
 def take_frames(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from math import inf
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 
 import msgspec
 
@@ -21,15 +21,30 @@ from evener.run.transport import Transport
 _SLOWEST_HZ: Final = 1e-6  # a frame in eleven days: of less, the wait between two cannot be told
 
 
+class MannerChoices(TypedDict, total=False):
+    """The fields of `Manner`, as keyword arguments."""
+
+    transport: str
+    policy: Policy
+    source_rate_hz: float | None
+    batch: int
+    supervise: bool
+    standby: bool
+
+
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
     """How frames come, and where the lanes live.
 
     Attributes:
-        transport: "threads", "processes" or "ranks", of which this process is the first.
-        policy: what to do with a frame for which there is no credit; see `Pipeline.run`.
+        transport: where the lanes live: "threads" of this process, "processes" of their own, or
+            the "ranks" of MPI that this process is the first of.
+        policy: what to do with a frame for which there is no credit: "block" makes the source wait,
+            "drop_oldest", "drop_newest" and "latest_only" leave some out.
         source_rate_hz: how many frames come a second; None for as many as are taken.
-        batch: how many frames go through the stages at once.
-        supervise: whether another plan is taken where a stage fails or slows down.
+        batch: how many frames go through the stages at once, where the network can.
+        supervise: whether to go on by another plan where a stage fails, hangs or slows down.
+        standby: whether to hold ready, then, what is needed once a stage fails, where memory
+            allows.
     """
 
     transport: str = "threads"
@@ -37,6 +52,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     source_rate_hz: float | None = None
     batch: int = 1
     supervise: bool = False
+    standby: bool = True
 
     def check(self, out: Path | None, timeline: Path | None = None) -> None:
         """Refuse what cannot go together.
@@ -48,7 +64,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: frames come at no rate that a clock can keep, answers would be missing from
                 the file, frames from a batch or from what is run again, a rank that is lost would
-                end all, or no one clock ran.
+                end all, nothing is held ready anyway, or no one clock ran.
         """
         rate_hz = self.source_rate_hz
         if rate_hz is not None and not _SLOWEST_HZ <= rate_hz < inf:
@@ -63,6 +79,11 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
             )
             raise InputError(
                 f"--trace draws one plan by one clock, and {other}; leave out one of the two"
+            )
+        if not self.standby and not self.supervise:
+            raise InputError(
+                "without --supervise nothing is held ready; leave out --no-standby, or add "
+                "--supervise"
             )
         if self.supervise and self.transport == "ranks":
             raise InputError(

@@ -11,11 +11,9 @@ import msgspec
 import psutil
 
 from evener.artifacts.processors import Machine
-from evener.artifacts.profile import Granularity
 from evener.errors import InputError
-from evener.network.batch import load_batched
-from evener.network.blocks import Blocks, cut_into_blocks
-from evener.network.model import Network, load_network
+from evener.network.blocks import Blocks
+from evener.network.model import Network
 from evener.network.split import segment_model
 from evener.network.state import likely_states
 from evener.profile import find
@@ -25,9 +23,6 @@ from evener.units import show
 from evener.workflow.variants import Variants
 
 Progress = Callable[[str, int, int], None]
-Shapes = Mapping[str, tuple[int, ...]]
-Fixed = Mapping[str, float]
-States = Mapping[str, str]
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -77,54 +72,6 @@ class Opened:
         return replace(self, variants=replace(self.variants, networks={}, keys={}))
 
 
-def open_network(
-    net: str,
-    *,
-    granularity: Granularity = "paper",
-    max_live: int | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
-    processors: Sequence[str] | None = None,
-    runtimes: Sequence[str] | None = None,
-    optimisation: Optimisation = "all",
-    batch: int = 1,
-) -> Opened:
-    """Load a network, cut it into blocks and find the processors it may run on.
-
-    Args:
-        net: path of an ONNX file, or name of a built-in network.
-        granularity: rule by which it is cut.
-        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
-        processors: names of the processors to use; None for all.
-        runtimes: names of the runtimes to use; None for all that suit the optimisation level.
-        optimisation: graph optimisation level; "extended" for answers equal to the bit.
-        batch: how many frames it answers at once.
-
-    Raises:
-        InputError: the network, a shape, a processor or a runtime cannot be used.
-    """
-    chosen = usable(runtimes, optimisation)
-    single = None
-    if batch > 1:
-        single, network = load_batched(net, batch, shapes=shapes, fixed=fixed, states=states)
-    else:
-        network = load_network(net, shapes=shapes, fixed=fixed, states=states)
-    _check_memory(network)
-    hint_at_states(network)
-    return Opened(
-        network=network,
-        blocks=cut_into_blocks(network, granularity, max_live=max_live),
-        machine=restrict(_usable_processors(chosen, runtimes, optimisation), processors),
-        runtimes=chosen,
-        optimisation=optimisation,
-        single=single,
-    )
-
-
 def open_blocks(
     network: Network,
     blocks: Blocks,
@@ -132,13 +79,13 @@ def open_blocks(
     runtimes: Sequence[str] | None = None,
     optimisation: Optimisation = "all",
 ) -> Opened:
-    """Find what may run a network that is loaded and cut already; see `open_network`."""
+    """Find what may run a network that is loaded and cut already; see `opening.open_network`."""
     chosen = usable(runtimes, optimisation)
-    _check_memory(network)
+    check_memory(network)
     return Opened(
         network=network,
         blocks=blocks,
-        machine=_usable_processors(chosen, runtimes, optimisation),
+        machine=usable_processors(chosen, runtimes, optimisation),
         runtimes=chosen,
         optimisation=optimisation,
     )
@@ -156,7 +103,7 @@ def _hint(name: str, options: str) -> None:
     _LOG.warning("it looks as if %s hands state from frame to frame: if so, give %s", name, options)
 
 
-def _check_memory(network: Network) -> None:
+def check_memory(network: Network) -> None:
     """Refuse a shape that no frame in this machine's memory can have, before asking for it."""
     needed = sum(tensor.size_bytes for tensor in (*network.inputs, *network.outputs))
     free = psutil.virtual_memory().available
@@ -177,7 +124,7 @@ def find_processors() -> Machine:
     return find.find_processors(runtimes=installed())
 
 
-def _usable_processors(
+def usable_processors(
     chosen: Mapping[str, Runtime], named: Sequence[str] | None, optimisation: Optimisation
 ) -> Machine:
     """Find the processors; without devices, which round in their own way, for answers to the bit.

@@ -1,35 +1,30 @@
 """The paper's space of three stages on three processors: count its plans, or refuse it."""
 
-from evener.artifacts.profile import Granularity
+from typing import Unpack
+
 from evener.errors import InfeasibleError
-from evener.network.blocks import cut_into_blocks
-from evener.network.model import load_network
 from evener.plan.count import paper_configurations
 from evener.plan.problem import PAPER_STAGES
 from evener.workflow.board import open_on_board
-from evener.workflow.opened import Fixed, Opened, Shapes, States
+from evener.workflow.choices import settle
+from evener.workflow.cutting import Cutting, CuttingChoices
+from evener.workflow.opened import Opened
 
 
 def count_plans(
     net: str,
     *,
-    granularity: Granularity = "paper",
-    max_live: int | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
+    cutting: Cutting = Cutting(),
     board: str | None = None,
+    **choices: Unpack[CuttingChoices],
 ) -> tuple[int, int]:
     """Count the cut points of a network and its plans in the paper's space, whatever the machine.
 
     Args:
         net: path of an ONNX file, or name of a built-in network.
-        granularity: rule by which it is cut.
-        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
+        cutting: how it is read and cut.
         board: a board whose table names the network and its parts.
+        choices: fields of `cutting`.
 
     Returns:
         N cut points, and C(N,2)·3! plans of three non-empty stages on three processors; by the rule
@@ -39,14 +34,11 @@ def count_plans(
         >>> count_plans("squeezenet")
         (18, 918)
     """
+    (cutting,) = settle(choices, cutting)
     if board is not None:
-        points = (
-            len(open_on_board(net, board, shapes=shapes, fixed=fixed, states=states).profile.blocks)
-            - 1
-        )
+        points = len(open_on_board(net, board, cutting).profile.blocks) - 1
         return points, paper_configurations(points)
-    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
-    blocks = cut_into_blocks(network, granularity, max_live=max_live)
+    blocks = cutting.cut(cutting.load(net))
     return len(blocks.cuts), paper_configurations(len(blocks.cuts), blocks.form_segment)
 
 

@@ -24,17 +24,11 @@ from evener.plan.simulate import simulate
 from evener.run.entry import Frame
 from evener.workflow.bench import compare_opened, describe
 from evener.workflow.board import OnBoard, open_on_board
+from evener.workflow.cutting import Cutting, Shapes
 from evener.workflow.frames import OnAnswer
 from evener.workflow.near_enough import reference_runtime
-from evener.workflow.opened import (
-    Opened,
-    Progress,
-    Shapes,
-    find_processors,
-    open_blocks,
-    open_network,
-    restrict,
-)
+from evener.workflow.opened import Opened, Progress, find_processors, open_blocks, restrict
+from evener.workflow.opening import open_network
 from evener.workflow.plan import check_energy, plan_live, settle_profile
 from evener.workflow.run import run_opened
 from evener.workflow.stand_in import stand_in
@@ -172,7 +166,7 @@ class SimulatedBoard:
 
     @cached_property
     def _found(self) -> OnBoard:
-        return open_on_board(str(self._network), self._board, shapes=self._shapes)
+        return open_on_board(str(self._network), self._board, Cutting(shapes=self._shapes))
 
     @property
     def depends_on(self) -> Mapping[str, object]:

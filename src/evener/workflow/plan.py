@@ -1,29 +1,30 @@
 """Plan a network: profile it if need be, decide, measure what was only interpolated, try it."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Unpack
 
 import msgspec
 
 from evener.artifacts.files import Kept
-from evener.artifacts.plan import Objective, Plan
-from evener.artifacts.profile import Granularity, Profile
+from evener.artifacts.plan import Plan
+from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
 from evener.network.frames import random_frames
 from evener.plan.foresee import with_simulated
 from evener.profile.energy import find_meter
 from evener.workflow.admit import admitted, decide_admitted
 from evener.workflow.cache import keep, recall
+from evener.workflow.choices import settle
+from evener.workflow.cutting import Cutting
 from evener.workflow.live import choose_live
-from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States
-from evener.workflow.precision import PrecisionWish
+from evener.workflow.opened import Opened, Progress
+from evener.workflow.opening import Engines, OpeningChoices
 from evener.workflow.profile import profile_opened, refine_profile
 from evener.workflow.steps import code_version
-from evener.workflow.times import planning_times
+from evener.workflow.times import Basis, BasisChoices, planning_times
 from evener.workflow.wish import (
     BEST,
     Wish,
+    WishChoices,
     best_plans,
     decide,
     estimates_of_bound,
@@ -34,30 +35,20 @@ _REFINEMENTS: Final = 4  # rounds of measuring what a plan relies on; two are us
 _BOUND_REFINEMENTS: Final = 12  # rounds of measuring what the bound rests on, if it is far above
 
 
+class PlanChoices(OpeningChoices, WishChoices, BasisChoices, total=False):
+    """What `plan_network` takes as keyword arguments."""
+
+
 def plan_network(
     net: str,
     *,
-    granularity: Granularity = "paper",
-    max_live: int | None = None,
-    method: Literal["dp", "exhaustive"] = "dp",
-    objective: Objective = "throughput",
-    space: Literal["paper", "full"] = "full",
-    min_rate_hz: float | None = None,
-    max_latency_s: float | None = None,
-    max_energy_j: float | None = None,
-    stages: int | None = None,
-    memory: Mapping[str, int] | None = None,
-    processors: Sequence[str] | None = None,
-    runtimes: Sequence[str] | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
-    profile: Path | None = None,
-    board: str | None = None,
-    transfers: bool = False,
-    precision: PrecisionWish | None = None,
+    cutting: Cutting = Cutting(),
+    engines: Engines = Engines(),
+    wish: Wish = Wish(),
+    basis: Basis = Basis(),
     fresh: bool = False,
     progress: Progress | None = None,
+    **choices: Unpack[PlanChoices],
 ) -> Plan:
     """Decide which blocks of a network run on which processors.
 
@@ -68,27 +59,13 @@ def plan_network(
     Args:
         net: path of an ONNX file, or name of a built-in network; with a board also the name of a
             network in the board's table.
-        granularity: rule by which it is cut.
-        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
-        method: "dp", or "exhaustive" to check it.
-        objective: what the plan is to be best at; "pareto" for the quickest of `plan_front`.
-        space: "paper" for three non-empty stages on three processors; "full" for every plan.
-        min_rate_hz: fewest frames per second allowed.
-        max_latency_s: longest latency allowed, in seconds.
-        max_energy_j: most energy per frame allowed, in joules.
-        stages: how many stages the plan must have; None for any number.
-        memory: bytes that a processor's sessions may hold together, by its name.
-        processors: names of the processors to use; None for all.
-        runtimes: names of the runtimes to use; None for all that are installed.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
-        profile: a profile file, from this or another machine.
-        board: name of a known board, or path of a board's file; its table has the times.
-        transfers: whether moving a frame between the board's processors costs the stage that sends.
-        precision: the precisions that stages may compute in, and what that may cost; None for f32.
+        cutting: how it is read and cut.
+        engines: what may compute it.
+        wish: what the plan is to be best at, within which limits.
+        basis: where its times are from.
         fresh: profile and try again even if results are kept.
         progress: told what is being done.
+        choices: fields of these records, such as `objective="latency"` for that of `wish`.
 
     Raises:
         InputError: the network, a shape, a processor, the profile or the board cannot be used.
@@ -98,37 +75,15 @@ def plan_network(
         >>> round(plan_network("alexnet", board="khadas-vim3", space="paper").rate_hz, 1)
         21.2
     """
-    wish = Wish(
-        method=method,
-        objective=objective,
-        space=space,
-        min_rate_hz=min_rate_hz,
-        max_latency_s=max_latency_s,
-        max_energy_j=max_energy_j,
-        stages=stages,
-        memory=tuple(sorted((memory or {}).items())),
-    )
-    found = planning_times(
-        net,
-        granularity=granularity,
-        max_live=max_live,
-        space=space,
-        processors=processors,
-        runtimes=runtimes,
-        shapes=shapes,
-        fixed=fixed,
-        states=states,
-        profile=profile,
-        board=board,
-        transfers=transfers,
-        precision=precision,
-        progress=progress,
-    )
+    cutting, engines, wish, basis = settle(choices, cutting, engines, wish, basis)
+    found = planning_times(net, cutting, engines, basis, space=wish.space, progress=progress)
     if isinstance(found, Opened):
         plan, _ = plan_opened(found, wish, fresh=fresh, progress=progress)
         return with_nodes(plan, found)
     known, opened = found
-    predicted = decide_admitted(opened, known, lambda times: (decide(times, wish, processors),))
+    predicted = decide_admitted(
+        opened, known, lambda times: (decide(times, wish, engines.processors),)
+    )
     return with_nodes(with_simulated(predicted[0], known), opened)
 
 

@@ -4,23 +4,24 @@ import logging
 import time
 from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 import msgspec
 
 from evener.artifacts.files import Kept, load
-from evener.artifacts.profile import Contention, Granularity, Profile, SegmentTime
+from evener.artifacts.profile import Contention, Profile, SegmentTime
 from evener.errors import InputError
 from evener.profile.contention import MOST_OTHERS, measure_contention
 from evener.profile.energy import find_meter
 from evener.profile.measure import profile_network as measure_network
 from evener.profile.refine import measure_segments
 from evener.profile.segments import Progress as TimingProgress
-from evener.runtime.session import Optimisation
 from evener.workflow.cache import keep, recall
+from evener.workflow.choices import settle
+from evener.workflow.cutting import Cutting
 from evener.workflow.memory import fits, session_bytes
-from evener.workflow.opened import Fixed, Opened, Progress, Shapes, States, open_network
-from evener.workflow.precision import PrecisionWish, with_precisions
+from evener.workflow.opened import Opened, Progress
+from evener.workflow.opening import Engines, OpeningChoices, open_in_precisions
 from evener.workflow.steps import code_version
 
 _LOG: Final = logging.getLogger(__name__)
@@ -29,17 +30,11 @@ _LOG: Final = logging.getLogger(__name__)
 def profile_network(
     net: str,
     *,
-    granularity: Granularity = "paper",
-    max_live: int | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
-    processors: Sequence[str] | None = None,
-    runtimes: Sequence[str] | None = None,
-    optimisation: Optimisation = "all",
-    precision: PrecisionWish | None = None,
+    cutting: Cutting = Cutting(),
+    engines: Engines = Engines(),
     fresh: bool = False,
     progress: Progress | None = None,
+    **choices: Unpack[OpeningChoices],
 ) -> Kept[Profile]:
     """Time the segments of a network on the processors of this machine.
 
@@ -48,33 +43,17 @@ def profile_network(
 
     Args:
         net: path of an ONNX file, or name of a built-in network.
-        granularity: rule by which it is cut.
-        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
-        processors: names of the processors to use; None for all.
-        runtimes: names of the runtimes to use; None for all that suit the optimisation level.
-        optimisation: graph optimisation level of the runtimes.
-        precision: the precisions to time, and what they may cost; None for f32.
+        cutting: how it is read and cut.
+        engines: what is timed.
         fresh: measure again even if a profile is kept.
         progress: told what is being measured.
+        choices: fields of `cutting` and `engines`.
 
     Raises:
         InputError: the network, a shape or a processor cannot be used.
     """
-    opened = open_network(
-        net,
-        granularity=granularity,
-        max_live=max_live,
-        shapes=shapes,
-        fixed=fixed,
-        states=states,
-        processors=processors,
-        runtimes=runtimes,
-        optimisation=optimisation,
-    )
-    opened = with_precisions(opened, precision, progress=progress)
+    cutting, engines = settle(choices, cutting, engines)
+    opened = open_in_precisions(net, cutting, engines, progress=progress)
     return profile_opened(opened, fresh=fresh, progress=progress)
 
 

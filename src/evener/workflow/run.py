@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 import msgspec
 
@@ -22,41 +22,36 @@ from evener.errors import InputError
 from evener.network.split import whole_model
 from evener.run.equality import Answers, Unsplit, run_unsplit
 from evener.run.glance import Observable
-from evener.run.live import Policy
 from evener.run.record import timeline_of
-from evener.runtime.session import Array, Optimisation
+from evener.runtime.session import Array
 from evener.workflow.admit import decide_admitted
 from evener.workflow.check_plan import check_plan
+from evener.workflow.choices import settle
+from evener.workflow.cutting import Cutting
 from evener.workflow.frames import (
     OnAnswer,
     Writing,
+    WritingChoices,
     answers_for,
     find_card,
     take_frames,
     with_card,
 )
-from evener.workflow.manner import Manner
+from evener.workflow.manner import Manner, MannerChoices
 from evener.workflow.near_enough import (
     allowed_agreement,
     reference_runtime,
     tolerance_of,
 )
-from evener.workflow.opened import (
-    Fixed,
-    Opened,
-    Progress,
-    Shapes,
-    States,
-    find_processors,
-    open_network,
-)
+from evener.workflow.opened import Opened, Progress, find_processors
+from evener.workflow.opening import Engines, OpeningChoices, open_network
 from evener.workflow.pipeline import make_pipeline
 from evener.workflow.plan import plan_opened
-from evener.workflow.precision import PrecisionWish, with_precisions, with_precisions_of
+from evener.workflow.precision import with_precisions, with_precisions_of
 from evener.workflow.profile import load_profile, profile_opened
 from evener.workflow.stand_in import StandIns
 from evener.workflow.supervise import check_can_be_supervised, supervised
-from evener.workflow.wish import Wish, decide
+from evener.workflow.wish import Wish, WishChoices, decide
 
 Watch = Callable[[Observable], AbstractContextManager[None]]
 _TOLD: Final = 20  # how often a run tells its progress; telling takes a lane's time
@@ -99,35 +94,26 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         return near and (self.agreement is None or self.agreement >= allowed_agreement(self.plan))
 
 
+class RunChoices(OpeningChoices, WishChoices, MannerChoices, WritingChoices, total=False):
+    """What `run_network` takes as keyword arguments."""
+
+
 def run_network(
     net: str,
     *,
     frames: int | Path,
     plan: Path | None = None,
     profile: Path | None = None,
-    stages: int | None = None,
-    max_latency_s: float | None = None,
-    min_rate_hz: float | None = None,
-    reading: Reading | None = None,
-    out: Path | None = None,
-    labels: Path | None = None,
-    annotate: Path | None = None,
-    timeline: Path | None = None,
-    optimisation: Optimisation = "all",
     credits: int | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
-    processors: Sequence[str] | None = None,
-    runtimes: Sequence[str] | None = None,
-    transport: str = "threads",
-    policy: Policy = "block",
-    source_rate_hz: float | None = None,
-    batch: int = 1,
-    supervise: bool = False,
-    precision: PrecisionWish | None = None,
+    reading: Reading | None = None,
+    cutting: Cutting = Cutting(),
+    engines: Engines = Engines(),
+    wish: Wish = Wish(),
+    manner: Manner = Manner(),
+    writing: Writing = Writing(),
     watch: Watch | None = None,
     progress: Progress | None = None,
+    **choices: Unpack[RunChoices],
 ) -> RunResult:
     """Run a network over frames, split as planned, and compare every answer with the whole.
 
@@ -136,84 +122,49 @@ def run_network(
         frames: how many random frames (64 distinct ones, again and again), or what to read them
             from: see `evener.data.sources.open_source`. Of what is read, the first answers are
             compared, up to 256.
-        plan: a plan file; None plans first.
+        plan: a plan file, which also says how the network is cut; None plans first.
         profile: a profile file to plan by; None profiles this machine.
-        stages: how many stages the plan must have; None for the best.
-        max_latency_s: longest predicted latency allowed, in seconds; None for any. A plan that is
-            taken later on keeps it too, as long as any does.
-        min_rate_hz: fewest predicted frames per second allowed; None for any, and as above.
-        reading: how what is there becomes frames.
-        out: a file for the answers: .npz or .jsonl for all of them, .csv or .parquet for what they
-            predict.
-        labels: a text file with the name of a class a line; None for those of the network's card.
-        annotate: a new folder for the pictures, each with what was predicted on it.
-        timeline: a file that says when each stage ran each frame, for Perfetto and `evener show`.
-        optimisation: "extended" makes every answer equal to the bit where each lane is one core,
-            as the unsplit network has; "all" may be faster and differs by rounding.
         credits: frames in flight at once; None for the plan's own.
-        shapes: static shapes of the inputs that leave some size open, by input name; a card
-            beside the network says it too.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
-        processors: names of the processors to use; None for all.
-        runtimes: names of the runtimes to use; None for all that suit the optimisation level.
-        transport: where the lanes live: "threads" of this process, "processes" of their own, or
-            the "ranks" of MPI that this process is the first of.
-        policy: what to do with a frame for which there is no credit: "block" makes the source wait,
-            "drop_oldest", "drop_newest" and "latest_only" leave some out.
-        source_rate_hz: how many frames come a second; None for as many as are taken.
-        batch: how many frames go through the stages at once, where the network can.
-        supervise: whether to go on by another plan where a stage fails, hangs or slows down.
-        precision: the precisions that stages may compute in, and what that may cost; None for f32,
-            and with a plan for what it says.
+        reading: how what is there becomes frames.
+        cutting: how the network is read and cut; a card beside it says the shape of its input too.
+        engines: what may compute it.
+        wish: what the plan is to be best at, within which limits; a plan that is taken later on
+            keeps to them too, as long as any does. A plan file leaves nothing to wish for.
+        manner: how frames come, and where the stages live.
+        writing: what is written of the answers.
         watch: given the pipeline, a context in which it runs.
         progress: told what is being done.
+        choices: fields of these records, such as `batch=4` for that of `manner`.
 
     Raises:
         InputError: the network, the frames, the plan or the profile cannot be used.
         InfeasibleError: no plan meets the limits.
         StageFailedError: a stage raised.
     """
-    writing = Writing(out=out, labels=labels, annotate=annotate, timeline=timeline)
-    writing.check()
-    manner = Manner(
-        transport=transport,
-        policy=policy,
-        source_rate_hz=source_rate_hz,
-        batch=batch,
-        supervise=supervise,
+    cutting, engines, wish, manner, writing = settle(
+        choices, cutting, engines, wish, manner, writing
     )
-    manner.check(out, timeline)
-    wish = Wish(stages=stages, max_latency_s=max_latency_s, min_rate_hz=min_rate_hz)
+    writing.check()
+    manner.check(writing.out, writing.timeline)
     check_plan_alone(plan, profile, wish)
     given = load(plan, Plan).value if plan is not None else None
     card = find_card(net)
-    opened = open_network(
-        net,
-        granularity=given.granularity if given is not None else "paper",
-        max_live=given.max_live if given is not None else None,
-        shapes=with_card(shapes, card),
-        fixed=fixed,
-        states=states,
-        processors=processors,
-        runtimes=runtimes,
-        optimisation=optimisation,
-        batch=batch,
-    )
+    cutting = with_card(cutting if given is None else cutting.as_planned(given), card)
+    opened = open_network(net, cutting, engines, batch=manner.batch)
     taken = take_frames(opened, frames, reading, card)
     if given is not None:
-        opened = with_precisions_of(opened, given, precision)
+        opened = with_precisions_of(opened, given, engines.precision)
     else:
-        opened = with_precisions(opened, precision, progress=progress)
-    if supervise:
+        opened = with_precisions(opened, engines.precision, progress=progress)
+    if manner.supervise:
         check_can_be_supervised(opened)
     with answers_for(opened, taken, writing, card=card) as keep:
         times: Profile | None = None
         if given is None:
-            chosen, times = choose_plan(opened, wish, profile, processors, progress)
+            chosen, times = choose_plan(opened, wish, profile, engines.processors, progress)
         else:
             chosen = check_plan(given, opened)
-            if supervise:
+            if manner.supervise:
                 times = profile_opened(opened, progress=progress).value
         return run_opened(
             opened,
@@ -223,7 +174,7 @@ def run_network(
             credits=credits,
             manner=manner,
             profile=times,
-            timeline=timeline,
+            timeline=writing.timeline,
             watch=watch,
             progress=progress,
         )
@@ -238,7 +189,7 @@ def run_opened(
     credits: int | None = None,
     stand_ins: StandIns | None = None,
     compare: bool = True,
-    manner: Manner = Manner(),  # noqa: B008 - it is frozen
+    manner: Manner = Manner(),
     profile: Profile | None = None,
     timeline: Path | None = None,
     watch: Watch | None = None,
@@ -274,7 +225,7 @@ def run_opened(
     with (
         pipeline_of(running)
         if profile is None or not manner.supervise
-        else supervised(opened, running, profile, pipeline_of)
+        else supervised(opened, running, profile, pipeline_of, standby=manner.standby)
     ) as pipeline:
         # With a state a frame's answer depends on those before it, so that each counts by itself.
         known, comparable = frames.to_compare(each_by_itself=bool(opened.network.states))

@@ -1,8 +1,8 @@
 """Serve a network, or what a project built, by its plan, until the process is told to end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, Unpack
 
 import msgspec
 
@@ -15,14 +15,16 @@ from evener.errors import InputError, InvalidFileError
 from evener.network.frames import random_frames
 from evener.run.executor import PipelineExecutor
 from evener.run.pipeline import Pipeline
-from evener.runtime.session import Optimisation
 from evener.workflow.check_plan import check_plan
+from evener.workflow.choices import settle
+from evener.workflow.cutting import Cutting, Shapes
 from evener.workflow.learn import NETWORK_FILE
-from evener.workflow.opened import Fixed, Opened, Progress, Shapes, open_network
-from evener.workflow.precision import with_precisions_of
+from evener.workflow.opened import Opened, Progress
+from evener.workflow.opening import Engines, OpeningChoices, open_network
+from evener.workflow.precision import with_precisions, with_precisions_of
 from evener.workflow.run import check_plan_alone, choose_plan
 from evener.workflow.steps import STATE_FOLDER
-from evener.workflow.wish import Wish
+from evener.workflow.wish import Wish, WishChoices
 
 _WARM_UP: Final = 4  # times that the pipeline is filled before the first request
 
@@ -58,26 +60,26 @@ class _Source(msgspec.Struct, frozen=True, kw_only=True):
     section: ServeSection = ServeSection()
 
 
+class ServeChoices(OpeningChoices, WishChoices, total=False):
+    """What `serve_network` takes as keyword arguments."""
+
+
 def serve_network(
     net: str,
     *,
     ready: Callable[[Serving], None],
     plan: Path | None = None,
     profile: Path | None = None,
-    stages: int | None = None,
-    max_latency_s: float | None = None,
-    min_rate_hz: float | None = None,
     host: str | None = None,
     port: int | None = None,
     queue: int | None = None,
-    optimisation: Optimisation = "all",
     credits: int | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    processors: Sequence[str] | None = None,
-    runtimes: Sequence[str] | None = None,
     transport: str = "threads",
+    cutting: Cutting = Cutting(),
+    engines: Engines = Engines(),
+    wish: Wish = Wish(),
     progress: Progress | None = None,
+    **choices: Unpack[ServeChoices],
 ) -> None:
     """Answer predictions over HTTP by the Open Inference Protocol, until SIGTERM or Ctrl-C.
 
@@ -90,25 +92,21 @@ def serve_network(
         ready: called once requests are taken.
         plan: a plan file; None for the project's plan, or plans first.
         profile: a profile file to plan by; None profiles this machine.
-        stages: how many stages the plan must have; None for the best.
-        max_latency_s: longest predicted latency allowed, in seconds; None for any.
-        min_rate_hz: fewest predicted frames per second allowed; None for any.
         host: name or address to listen at; None for the project's, or this machine only.
         port: number of the port, 0 for any that is free; None for the project's, or 8080.
         queue: most requests that may wait, beside those in the stages; None for the project's,
             or 64.
-        optimisation: "extended" makes every answer equal to the unsplit network's to the bit.
         credits: frames in flight at once; None for the plan's own.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        processors: names of the processors to use; None for all.
-        runtimes: names of the runtimes to use; None for all that suit the optimisation level.
         transport: where the lanes live: "threads" of this process or "processes" of their own.
+        cutting: how the network is read and cut; a plan says how it is cut.
+        engines: what may compute it.
+        wish: what the plan is to be best at, within which limits.
         progress: told what is being done.
+        choices: fields of these records.
 
     Raises:
-        InputError: the network, the plan, the project or the address cannot be used, or the extra
-            "serve" is missing.
+        InputError: the network, the plan, the project or the address cannot be used, it keeps
+            states, or the extra "serve" is missing.
         InfeasibleError: no plan meets the limits.
         StageFailedError: a stage failed before the first request.
     """
@@ -116,32 +114,35 @@ def serve_network(
     from evener.serve.server import bound, serve, url_of
     from evener.workflow.predictor import PlannedNetwork
 
-    wish = Wish(stages=stages, max_latency_s=max_latency_s, min_rate_hz=min_rate_hz)
+    cutting, engines, wish = settle(choices, cutting, engines, wish)
+    if cutting.states:
+        raise InputError(
+            "a state goes from each frame to the next, and requests of several clients are in no "
+            "order: leave --state out, so that clients send and receive it"
+        )
     check_plan_alone(plan, profile, wish)
     source = _find(net)
     given = load(plan, Plan).value if plan is not None else None
     if given is None and profile is None and wish == Wish():
         given = source.plan
+    if given is not None:
+        cutting = cutting.as_planned(given)
+    cutting = msgspec.structs.replace(cutting, shapes={**source.shapes, **cutting.shapes})
+    if engines.processors is None:
+        engines = msgspec.structs.replace(engines, processors=source.processors)
     listening = source.section
     with bound(
         listening.host if host is None else host, listening.port if port is None else port
     ) as listener:
-        opened = open_network(
-            source.net,
-            granularity=given.granularity if given is not None else "paper",
-            max_live=given.max_live if given is not None else None,
-            shapes={**source.shapes, **(shapes or {})},
-            fixed=fixed,
-            processors=source.processors if processors is None else processors,
-            runtimes=runtimes,
-            optimisation=optimisation,
-        )
+        opened = open_network(source.net, cutting, engines)
         if given is not None:
-            opened = with_precisions_of(opened, given, None)
+            opened = with_precisions_of(opened, given, engines.precision)
+        else:
+            opened = with_precisions(opened, engines.precision, progress=progress)
         chosen = (
             check_plan(given, opened)
             if given is not None
-            else choose_plan(opened, wish, profile, processors, progress)[0]
+            else choose_plan(opened, wish, profile, engines.processors, progress)[0]
         )
         name = source.name or opened.network.name
         with _executor(

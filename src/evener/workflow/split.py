@@ -3,16 +3,19 @@
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Unpack
 
 from evener.artifacts.files import save, write_whole
 from evener.artifacts.folder import new_folder, refuse_existing
-from evener.artifacts.profile import Granularity
 from evener.artifacts.split import Piece, Split
-from evener.network.blocks import Blocks, cut_into_blocks
+from evener.network.blocks import Blocks
 from evener.network.cuts import segments_between
-from evener.network.model import Network, load_network
+from evener.network.model import Network
 from evener.network.split import segment_model, segment_states
-from evener.workflow.opened import Fixed, Progress, Shapes, States
+from evener.network.uncut import check_can_be_cut
+from evener.workflow.choices import settle
+from evener.workflow.cutting import Cutting, CuttingChoices
+from evener.workflow.opened import Progress
 
 
 def split_network(
@@ -20,12 +23,9 @@ def split_network(
     *,
     cuts: Sequence[int],
     folder: Path,
-    granularity: Granularity = "paper",
-    max_live: int | None = None,
-    shapes: Shapes | None = None,
-    fixed: Fixed | None = None,
-    states: States | None = None,
+    cutting: Cutting = Cutting(),
     progress: Progress | None = None,
+    **choices: Unpack[CuttingChoices],
 ) -> Split:
     """Cut a network into ONNX files, `NAME.0.onnx` and so on, beside a manifest, `NAME.split.json`.
 
@@ -36,12 +36,9 @@ def split_network(
         net: path of an ONNX file, or name of a built-in network.
         cuts: the block after which each part but the last ends, counted from 0, ascending.
         folder: where the files go; it must not exist yet.
-        granularity: rule by which the blocks are made.
-        max_live: most tensors that cross a cut, by the rule "node"; None for 2.
-        shapes: static shapes of the inputs that leave some size open, by input name.
-        fixed: a number for each input that is to be constant, by input name.
-        states: for each output that is an input of the next frame, the input, by output name.
+        cutting: how the network is read and cut into the blocks that `cuts` counts.
         progress: told which part is being written.
+        choices: fields of `cutting`.
 
     Raises:
         InputError: the network, a shape or a cut cannot be used, or the folder exists or cannot be
@@ -54,9 +51,12 @@ def split_network(
         >>> [part.file for part in split.parts]
         ['squeezenet.0.onnx', 'squeezenet.1.onnx']
     """
+    (cutting,) = settle(choices, cutting)
     refuse_existing(folder)
-    network = load_network(net, shapes=shapes, fixed=fixed, states=states)
-    blocks = cut_into_blocks(network, granularity, max_live=max_live)
+    network = cutting.load(net)
+    blocks = cutting.cut(network)
+    if cuts:
+        check_can_be_cut(network, blocks)
     segments = segments_between(
         cuts, blocks=len(blocks.blocks), network=network.name, formed=blocks.form_segment
     )
@@ -69,7 +69,7 @@ def split_network(
         split = Split(
             network=network.name,
             network_sha256=network.sha256,
-            granularity=granularity,
+            granularity=cutting.granularity,
             parts=tuple(pieces),
         )
         save(partial / f"{network.name}.split.json", split, made_from={"network": network.sha256})

@@ -1,9 +1,9 @@
 """What a caller asks of a plan, and the plans under a profile that answer it."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Final, Literal
+from typing import Final, Literal, TypedDict
 
 import msgspec
 
@@ -23,13 +23,32 @@ _NEAR: Final = 1.05  # a bound within five per cent of the plan says enough
 _RESERVES: Final = (0.85, 0.7)  # of the latency limit, for plans that keep it with some reserve
 
 
+class LimitChoices(TypedDict, total=False):
+    """The fields of `Wish` but the objective, as keyword arguments."""
+
+    method: Literal["dp", "exhaustive"]
+    space: Literal["paper", "full"]
+    min_rate_hz: float | None
+    max_latency_s: float | None
+    max_energy_j: float | None
+    stages: int | None
+    memory: Mapping[str, int]
+
+
+class WishChoices(LimitChoices, total=False):
+    """The fields of `Wish`, as keyword arguments."""
+
+    objective: Objective
+
+
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """What a caller asks of a plan.
 
     Attributes:
-        method: how the best is found.
-        objective: what it is to be best at.
-        space: which plans are considered.
+        method: how the best is found: "dp", or "exhaustive" to check it.
+        objective: what it is to be best at; "pareto" for the quickest of those that no other beats.
+        space: which plans are considered: "paper" for three non-empty stages on three processors,
+            "full" for every plan.
         min_rate_hz: fewest predicted frames per second allowed.
         max_latency_s: longest predicted latency allowed, in seconds.
         max_energy_j: most predicted energy per frame allowed, in joules.
@@ -44,7 +63,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     max_latency_s: float | None = None
     max_energy_j: float | None = None
     stages: int | None = None
-    memory: tuple[tuple[str, int], ...] = ()
+    memory: Mapping[str, int] = {}
 
 
 def decide(profile: Profile, wish: Wish, processors: Sequence[str] | None = None) -> Plan:
@@ -60,7 +79,7 @@ def decide(profile: Profile, wish: Wish, processors: Sequence[str] | None = None
         max_energy_j=wish.max_energy_j,
         stages=wish.stages,
         processors=processors,
-        memory=dict(wish.memory),
+        memory=wish.memory,
     )
     return msgspec.structs.replace(plan, elapsed_s=time.perf_counter() - started)
 
@@ -78,7 +97,7 @@ def decide_front(
         max_energy_j=wish.max_energy_j,
         stages=wish.stages,
         processors=processors,
-        memory=dict(wish.memory),
+        memory=wish.memory,
     )
 
 
@@ -91,7 +110,7 @@ def best_plans(profile: Profile, wish: Wish) -> tuple[Plan, ...]:
     if wish.method != "dp" or wish.space != "full" or wish.stages is not None or not by_time:
         return (first,)
     rest = candidates(
-        limit_memory(profile, dict(wish.memory)), best=BEST, max_latency_s=wish.max_latency_s
+        limit_memory(profile, wish.memory), best=BEST, max_latency_s=wish.max_latency_s
     )
     allowed = (
         plan
@@ -142,7 +161,7 @@ def _with_spare_core(profile: Profile, wish: Wish, first: Plan) -> Iterator[Plan
 
 def estimates_of_bound(profile: Profile, wish: Wish) -> tuple[SegmentTime, ...]:
     """List the estimates that keep the bound far above the best plan; none if it is near."""
-    bound = find_bound(make_problem(limit_memory(profile, dict(wish.memory))))
+    bound = find_bound(make_problem(limit_memory(profile, wish.memory)))
     if bound.rate_hz <= _NEAR * decide(profile, wish).rate_hz:
         return ()
     return tuple(one for one in bound.segments if one.interpolated)

@@ -1,0 +1,133 @@
+"""Turn an ONNX network into a row of PyTorch's operators with the package onnx2fx.
+
+The module that the package makes works its shapes and axes out anew in each call, from constants
+that would have to come back from a GPU for it. So it is traced once, with static shapes, and what
+is left are operators alone. What depends on the values that it is given, such as the count of an
+operator's results, cannot be traced, and is refused.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import onnx
+import onnx2fx  # noqa: TID251 - this is the module that converts with it
+import torch  # noqa: TID251 - as above
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: TID251 - as above
+
+from evener.artifacts.tensor import Tensor
+from evener.errors import RuntimeFailedError
+from evener.network.frames import Frame, random_frames
+from evener.runtime import refusal
+from evener.runtime.session import empty
+
+RUNTIME: Final = "pytorch"
+_DTYPES: Final = frozenset(
+    {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"}
+)
+
+Compute = Callable[..., Sequence[torch.Tensor]]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A network as PyTorch computes it.
+
+    Attributes:
+        compute: maps a tensor for each input to one for each output, all on `device`.
+        inputs: what the graph reads, in its order.
+        outputs: what the graph answers, in its order.
+        device: where its weights are.
+    """
+
+    compute: Compute
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    device: torch.device
+
+
+def trial_frame(inputs: Sequence[Tensor]) -> Frame:
+    """Draw the frame that a network is traced and tried with."""
+    return random_frames(inputs, 1, seed=0)[0]
+
+
+def host_tensor(tensor: Tensor) -> torch.Tensor:
+    """Make an uninitialised tensor in the CPU's memory."""
+    return torch.from_numpy(empty(tensor))
+
+
+def traced(model: bytes, device: torch.device) -> Traced:
+    """Convert a network and trace it where it will be computed.
+
+    Args:
+        model: a serialised ONNX model with static shapes.
+        device: where its weights are put.
+
+    Raises:
+        RuntimeFailedError: it is no network, exchanges what PyTorch has no tensors for, has open
+            shapes, or cannot be converted or traced.
+    """
+    proto = refusal.translated(
+        RUNTIME, "cannot open the network", lambda: onnx.load_from_string(model)
+    )
+    constants = {one.name for one in proto.graph.initializer}
+    inputs = tuple(_tensor(one) for one in proto.graph.input if one.name not in constants)
+    outputs = tuple(_tensor(one) for one in proto.graph.output)
+    examples = [torch.from_numpy(array).to(device) for array in trial_frame(inputs)]
+    try:
+        compute = _trace(proto, examples, device)
+    except Exception as error:  # its handlers and the tracer raise whatever comes up
+        what = str(error).partition("\n")[0] or type(error).__name__
+        raise RuntimeFailedError(
+            f"{RUNTIME} cannot open the network: {what}; run this part with another runtime",
+            runtime=RUNTIME,
+        ) from error
+    network = Traced(compute, inputs, outputs, device)
+    _check_results(network, examples)
+    return network
+
+
+def _tensor(value: onnx.ValueInfoProto) -> Tensor:
+    described = value.type.tensor_type
+    shape = [one.dim_value or one.dim_param or "?" for one in described.shape.dim]
+    refusal.check_fixed(RUNTIME, value.name, shape)
+    kind = described.elem_type
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(kind).name if kind else "no tensor"
+    if dtype not in _DTYPES:
+        raise RuntimeFailedError(
+            f"{RUNTIME} cannot open the network: '{value.name}' is {dtype} {shape}, and it "
+            f"exchanges arrays of {', '.join(sorted(_DTYPES))}; run this part with another runtime",
+            runtime=RUNTIME,
+        )
+    return Tensor(name=value.name, shape=tuple(map(int, shape)), dtype=dtype)
+
+
+def _trace(
+    proto: onnx.ModelProto, examples: Sequence[torch.Tensor], device: torch.device
+) -> Compute:
+    module = onnx2fx.convert(proto).eval().to(device)
+
+    def answers(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        found = module(*inputs)
+        return found if isinstance(found, tuple) else (found,)
+
+    # With stand-ins for the inputs: a value that is asked for would be taken for a constant.
+    with torch.no_grad():
+        return make_fx(answers, tracing_mode="fake", _allow_non_fake_inputs=True)(*examples)
+
+
+def _check_results(network: Traced, examples: Sequence[torch.Tensor]) -> None:
+    """Check that the results are the tensors that the graph declares."""
+    with torch.no_grad():
+        results = refusal.translated(
+            RUNTIME, "cannot open the network", lambda: network.compute(*examples)
+        )
+    for tensor, result in zip(network.outputs, results, strict=True):
+        declared = host_tensor(tensor)
+        if (result.shape, result.dtype) != (declared.shape, declared.dtype):
+            raise RuntimeFailedError(
+                f"{RUNTIME} cannot be used for the network: it makes '{tensor.name}' "
+                f"{result.dtype} {list(result.shape)}, which is {tensor.dtype} "
+                f"{list(tensor.shape)}; run this part with another runtime",
+                runtime=RUNTIME,
+            )
