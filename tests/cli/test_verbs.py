@@ -24,7 +24,7 @@ from evener.artifacts.tensor import Tensor
 from evener.artifacts.timeline import HEAD
 from evener.artifacts.trace import Switch, Trace
 from evener.cli.main import VERBS, cli
-from evener.cli.tables import runtimes
+from evener.cli.run_tables import runtimes
 from evener.cli.verb import Verb
 from evener.data.pixels import Pixels
 from evener.data.sources import Reading
@@ -179,6 +179,10 @@ OPTIONS = {
         "--calibration",
         "--max-error",
         "--min-accuracy",
+        "--board",
+        "--transfers",
+        "--no-compute",
+        "--slowdown",
         "--json",
     ],
     "show": ["--from", "--frames", "--svg", "--json"],
@@ -873,6 +877,56 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "cutting": Cutting(),
         "engines": Engines(processors=("cpu0",)),
     }
+
+
+def test_bench_on_a_board_hands_on_every_choice_and_says_that_it_is_simulated(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    asked = ("bench", "a", "--board", "khadas-vim3", "--transfers", "--slowdown", "2")
+
+    printed = json.loads(evener(*asked, "--json")[1])
+    code, out, _ = evener(*asked, "--no-compute", "--processors", "B,G", "--runtimes", "openvino")
+
+    call = workflow_calls["bench_on_board"]
+    assert callable(call.pop("progress"))
+    assert call == {
+        "given": (("a",),),
+        "board": "khadas-vim3",
+        "transfers": True,
+        "compute": False,
+        "slowdown": 2.0,
+        "contest": Contest(),
+        "cutting": Cutting(),
+        "engines": Engines(processors=("B", "G"), runtimes=("openvino",)),
+    }
+    assert code == 0
+    assert (
+        "simulated processors of khadas-vim3, 2 times slowed down and told as without that: run on "
+        "this machine by the board's times"
+    ) in " ".join(out.split())
+    assert (printed["board"], printed["slowdown"], printed["simulated"]) == (
+        "khadas-vim3",
+        2.0,
+        False,
+    )
+    assert "bench_networks" not in workflow_calls
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--board", "khadas-vim3", "--little", "0.4"), "leave out --little or --board"),
+        (("--transfers",), "--transfers, --no-compute and --slowdown need a --board"),
+        (("--slowdown", "2"), "--transfers, --no-compute and --slowdown need a --board"),
+    ],
+)
+def test_bench_refuses_what_does_not_go_with_a_board_or_without_one(
+    options: tuple[str, ...], message: str, evener: Evener, workflow_calls: Calls
+) -> None:
+    code, _, err = evener("bench", "a", *options)
+
+    assert (code, workflow_calls) == (2, {})
+    assert message in err
 
 
 def test_bench_takes_a_limit_relative_to_the_copies_and_a_little_core(

@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from rich.console import Group, RenderableType
 
-from evener.cli.tables import table
+from evener.cli.layout import table
 from evener.network.explain import Crossing, Explanation
 from evener.units import count, show
 

@@ -1,11 +1,14 @@
 """Options that several verbs take."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from evener.cli import values
+
+if TYPE_CHECKING:
+    from evener.workflow import Basis
 
 EQUAL_RUNTIMES: Final = (
     "all that are installed; at --optimisation extended those that stay equal to the bit"
@@ -184,6 +187,51 @@ def transport_option(command: CommandT) -> CommandT:
         help="Where the stages live: threads of one process, or a process each, which none of the "
         "others can break.",
     )(command)
+
+
+def simulation_options(command: CommandT) -> CommandT:
+    """Add --board and what goes with it, where its processors are simulated."""
+    for option in reversed(_SIMULATION):
+        option(command)
+    return command
+
+
+def refuse_without_board(basis: "Basis", slowdown: float | None, *, no_compute: bool) -> None:
+    """Refuse what only simulated processors have, where there are none.
+
+    Raises:
+        click.UsageError: it is given.
+    """
+    if basis.board is None and (basis.transfers or no_compute or slowdown is not None):
+        raise click.UsageError("--transfers, --no-compute and --slowdown need a --board")
+
+
+_SIMULATION: Final[tuple[Callable[[Any], Any], ...]] = (
+    click.option(
+        "--board",
+        metavar="FILE|NAME",
+        help="Simulate the processors of a board, such as khadas-vim3: the answers are computed "
+        "here, and each stage takes as long as it would there.",
+    ),
+    click.option(
+        "--transfers",
+        is_flag=True,
+        help="On the board, let a stage pay for moving its frames to the next one's processor.",
+    ),
+    click.option(
+        "--no-compute",
+        "no_compute",
+        is_flag=True,
+        help="On the board, compute no answers and only take the time, where this machine is too "
+        "slow.",
+    ),
+    click.option(
+        "--slowdown",
+        type=values.Number(min=1, max=1e6),
+        metavar="X",
+        help="On the board, let everything take X times as long, so that this machine can keep up.",
+    ),
+)
 
 
 def stages_option(command: CommandT) -> CommandT:

@@ -7,6 +7,7 @@ from evener.workflow.bench import Contest as Contest
 from evener.workflow.bench import bench_networks as bench_networks
 from evener.workflow.board import OnBoard as OnBoard
 from evener.workflow.board import open_on_board as open_on_board
+from evener.workflow.board_bench import bench_on_board as bench_on_board
 from evener.workflow.board_run import run_on_board as run_on_board
 from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
