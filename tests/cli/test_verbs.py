@@ -131,6 +131,7 @@ OPTIONS = {
         "--source-rate",
         "--batch",
         "--supervise",
+        "--standby",
         "--board",
         "--transfers",
         "--no-compute",
@@ -507,6 +508,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
         *("--credits", "3", "--processors", "cpu0", "--shape", "a=1"),
         *("--runtimes", "onnxruntime", "--transport", "processes"),
         *("--policy", "drop_oldest", "--source-rate", "12.5", "--batch", "4", "--supervise"),
+        "--no-standby",
         *("--max-latency", "80 ms", "--min-rate", "5 /s"),
     )
 
@@ -530,6 +532,7 @@ def test_run_hands_on_every_choice(evener: Evener, workflow_calls: Calls, tmp_pa
             source_rate_hz=12.5,
             batch=4,
             supervise=True,
+            standby=False,
         ),
         "writing": Writing(out=out),
         "watch": None,
@@ -672,6 +675,7 @@ def test_what_noticing_took_and_what_no_plan_keeps_any_more_are_told(
         replayed=2,
         pause_s=5.5,
         noticing_s=5.25,
+        ready=True,
         misses=("the latency of 40 ms that was asked for: it is to take 60 ms",),
     )
     trace = msgspec.structs.replace(told.trace, switches=(switch,), replayed=2)
@@ -680,6 +684,7 @@ def test_what_noticing_took_and_what_no_plan_keeps_any_more_are_told(
 
     out = " ".join(evener("run", "tiny", "--frames", "25", "--supervise")[1].split())
 
+    assert "cpu0[0], which was held ready, hung: stage 1 on cpu0 hangs (2 frames" in out
     assert "5.5 s, of which 5.25 s until it was noticed, without an answer)" in out
     assert "; no plan that is left keeps the latency of 40 ms that was asked for: it is to" in out
 
@@ -978,6 +983,32 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
         assert why in err
     assert not workflow_calls
     assert list(tmp_path.iterdir()) == [blocker]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", "tiny", "-o"),
+        ("profile", "tiny", "-o"),
+        ("split", "tiny", "--cuts", "0", "-o"),
+        ("run", "tiny", "--frames", "4", "--out"),
+        ("run", "tiny", "--frames", "4", "--trace"),
+        ("run", "tiny", "--frames", "4", "--annotate"),
+        ("show", "trace", "t.json", "--svg"),
+    ],
+    ids=" ".join,
+)
+def test_no_verb_makes_the_folder_of_what_it_writes(
+    command: tuple[str, ...], evener: Evener, workflow_calls: Calls, tmp_path: Path
+) -> None:
+    target = tmp_path / "missing" / "deep" / "answers.npz"
+
+    code, out, err = evener(*command, target)
+
+    assert (code, out) == (2, "")
+    assert f"cannot write {target}: there is no folder {target.parent}; make it first" in err
+    assert not workflow_calls
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

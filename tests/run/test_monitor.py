@@ -163,6 +163,17 @@ def test_where_the_shortest_latency_was_the_objective_it_decides() -> None:
     assert not monitor.is_better(msgspec.structs.replace(short, rate_hz=9.0, latency_s=4.0), doubt)
 
 
+def test_what_lanes_did_while_others_took_their_cores_is_not_held_against_them() -> None:
+    monitor, _ = watching()
+    slow = progress(TWO, [[1.0] * 8, [2.0] * 8])
+    monitor.observe(progress(TWO, [[1.0] * 4, [2.0] * 4]), now_s=0)
+
+    monitor.overlook(slow)
+    monitor.observe(slow, now_s=1)
+
+    assert monitor.doubt(now_s=1) is None
+
+
 def test_what_a_plan_avoids_is_asked_for_again_once_its_time_is_over() -> None:
     condition = Condition(term_s=LIMITS.parole_s)
     condition.lose([SECOND, ("npu", None)], now_s=0)

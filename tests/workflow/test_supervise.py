@@ -18,6 +18,7 @@ from evener.artifacts.profile import Profile
 from evener.data.frames import Frames
 from evener.errors import InputError
 from evener.network.frames import random_frames
+from evener.run.monitor import Limits
 from evener.runtime.onnxruntime import OnnxRuntime
 from evener.runtime.session import Array, Session
 from evener.workflow.manner import Manner
@@ -154,6 +155,40 @@ def test_a_plan_file_is_followed_and_the_network_profiled_for_others(
 def test_frames_that_a_policy_leaves_out_cannot_be_supervised(net: str) -> None:
     with pytest.raises(InputError, match="--supervise answers every frame, and --policy drop_old"):
         run_network(net, frames=9, policy="drop_oldest", supervise=True)
+
+
+def test_without_supervision_nothing_is_held_ready(net: str) -> None:
+    with pytest.raises(InputError, match="without --supervise nothing is held ready; leave out --"):
+        run_network(net, frames=9, standby=False)
+
+
+@pytest.mark.parametrize("standby", [True, False])
+@pytest.mark.usefixtures("two_cores")
+def test_what_a_failure_needs_is_held_ready_unless_that_is_not_wanted(
+    opened: Opened, standby: bool
+) -> None:
+    plan, profile = two_stages(opened)
+    frames, limits = random_frames(opened.network.inputs, 20, seed=0), Limits(standby_after_s=0.0)
+    held: list[tuple[Plan, ...]] = []
+
+    def emit(number: int, _: tuple[Array, ...]) -> None:
+        if number == 9:
+            pipeline.hold_ready()
+            held.append(pipeline.held_ready)
+
+    with supervised(
+        opened, plan, profile, partial(make_pipeline, opened), limits=limits, standby=standby
+    ) as pipeline:
+        pipeline.run(frames, emit)
+
+    # Each of the two lanes by itself: the plan without its core.
+    cores = [
+        {core for stage in one.stages for lane in stage.lanes for core in lane.cores}
+        for one in held[0]
+    ]
+    assert cores == [set(plan.stages[1].lanes[0].cores), set(plan.stages[0].lanes[0].cores)] * (
+        standby
+    )
 
 
 def test_ranks_of_mpi_cannot_be_supervised() -> None:

@@ -125,6 +125,7 @@ def _manner(
     source_rate_hz: float | None,
     batch: int,
     supervise: bool,
+    standby: bool,
 ) -> "Manner":
     from evener.workflow import Manner
 
@@ -134,6 +135,7 @@ def _manner(
         source_rate_hz=source_rate_hz,
         batch=batch,
         supervise=supervise,
+        standby=standby,
     )
 
 

@@ -103,6 +103,13 @@ if TYPE_CHECKING:
     help="Go on by another plan where a stage fails, hangs or stays slower than planned.",
 )
 @click.option(
+    "--standby/--no-standby",
+    default=True,
+    show_default=True,
+    help="With --supervise, hold ready what is needed once a stage fails, where memory allows; "
+    "without it no answer comes until that is opened.",
+)
+@click.option(
     "--board",
     metavar="FILE|NAME",
     help="Simulate the processors of a board, such as khadas-vim3: the answers are computed here, "
@@ -211,7 +218,7 @@ def _check_board(basis: "Basis", engines: "Engines", manner: "Manner", ranks: in
     if manner != Manner() or engines.precision is not None or ranks is not None:
         raise click.UsageError(
             "a board is simulated frame by frame in threads: leave out --transport, --ranks, "
-            "--policy, --source-rate, --batch, --supervise and --precision"
+            "--policy, --source-rate, --batch, --supervise, --standby and --precision"
         )
     if basis.profile is not None:
         raise click.UsageError("a board has times of its own: give --board or --profile")

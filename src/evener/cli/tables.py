@@ -355,9 +355,11 @@ def _switch(switch: Switch) -> str:
     pause = show(switch.pause_s, "time")
     if switch.noticing_s > switch.pause_s / 2:
         pause += f", of which {show(switch.noticing_s, 'time')} until it was noticed,"
+    ready = ", which was held ready" * switch.ready
     missed = "".join(f"; no plan that is left keeps {limit}" for limit in switch.misses)
     return (
-        f"{when}: {switch.before} gave way to {switch.after}, {switch.cause}: {switch.reason} "
+        f"{when}: {switch.before} gave way to {switch.after}{ready}, {switch.cause}: "
+        f"{switch.reason} "
         f"({again} run again, {pause} without an answer){missed}"
     )
 

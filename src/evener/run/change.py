@@ -6,8 +6,8 @@ import msgspec
 
 from evener.artifacts.plan import Plan
 from evener.artifacts.trace import Switch
-from evener.run.plans import Running
 from evener.run.replay import Leg
+from evener.run.running import Running
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,5 +44,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
             after=self.to.plan.outline,
             replayed=old.first + old.taken - new.first,
             pause_s=0.0,
+            ready=self.to.ready,
             misses=self.to.plan.misses,
         )

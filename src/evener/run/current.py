@@ -5,8 +5,9 @@ from types import TracebackType
 
 from evener.errors import ChannelClosedError
 from evener.run.leaving import Leaving
-from evener.run.plans import Plans, Running
+from evener.run.plans import Plans
 from evener.run.record import LaneProgress
+from evener.run.running import Running
 
 
 class Current:

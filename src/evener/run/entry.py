@@ -67,6 +67,12 @@ class Entry:
         with self._lock:
             return dict(self._in_flight)
 
+    @property
+    def closed(self) -> bool:
+        """Whether no run may begin any more."""
+        with self._lock:
+            return self._closed
+
     def begin(self, frames: Source, record: Record, *, first: int = 0) -> None:
         """Let the lanes take the frames of a new run; none of another may be in flight.
 

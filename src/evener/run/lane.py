@@ -54,12 +54,23 @@ class Worker(Protocol):
         """Where and what it runs."""
         ...
 
-    def launch(self, runtimes: Mapping[str, Runtime], optimisation: Optimisation) -> None:
+    def launch(
+        self, runtimes: Mapping[str, Runtime], optimisation: Optimisation, *, behind: bool = False
+    ) -> None:
         """Begin to live, without waiting for it.
+
+        Args:
+            runtimes: by name.
+            optimisation: how far they optimise each part.
+            behind: whether it is to leave the cores to others until `step_forward`, where it can.
 
         Raises:
             InputError: the runtimes cannot go where the lane is.
         """
+        ...
+
+    def step_forward(self) -> None:
+        """Take its share of the cores from now on."""
         ...
 
     def open(self, models: Sequence[bytes]) -> Sequence[Ports]:
@@ -145,7 +156,13 @@ class LaneThread:
         self._circuit: Circuit | None = None
         self._inlet: OrderedInlet | None = None
 
-    def launch(self, runtimes: Mapping[str, Runtime], optimisation: Optimisation) -> None:
+    def launch(
+        self,
+        runtimes: Mapping[str, Runtime],
+        optimisation: Optimisation,
+        *,
+        behind: bool = False,  # noqa: ARG002 - see `step_forward`
+    ) -> None:
         """Start the thread; see `Worker.launch`."""
         self._thread = threading.Thread(
             target=self._live,
@@ -154,6 +171,9 @@ class LaneThread:
             daemon=True,
         )
         self._thread.start()
+
+    def step_forward(self) -> None:
+        """Do nothing: it never stood behind, as others wait for what it locks, Python too."""
 
     def open(self, models: Sequence[bytes]) -> Sequence[Session]:
         """Open a session for each part; see `Worker.open`."""

@@ -34,6 +34,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         cooldown_s: shortest time from one change of plan to the next on account of times.
         parole_s: how long what failed or was slow stays out before it may be tried again; each
             relapse doubles it.
+        standby_after_s: how long a plan must have run before others are held ready beside it.
+        standby_most: how many are held ready at most.
         look_s: time from one look at the lanes to the next; None if the owner calls the looks.
     """
 
@@ -44,6 +46,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     margin: float = 0.05
     cooldown_s: float = 10.0
     parole_s: float = 60.0
+    standby_after_s: float = 1.0
+    standby_most: int = 4
     look_s: float | None = 0.25
 
 
@@ -111,6 +115,16 @@ class Monitor:
             self._condition.measure(
                 lane.units, absolute if absolute > 1 + self._limits.drift else 1.0, now_s=now_s
             )
+
+    def overlook(self, lanes: Sequence[LaneProgress]) -> None:
+        """Judge nothing by what the lanes have done so far, as something else took their cores.
+
+        Args:
+            lanes: as for `observe`.
+        """
+        for index, progress in enumerate(lanes):
+            self._seen[index] = progress.frames
+            self._windows[index].clear()
 
     def doubt(self, now_s: float) -> Doubt | None:
         """Return why another plan should be asked for; None while there is no reason.

@@ -79,6 +79,7 @@ class Pipeline:
         self._optimisation = optimisation
         self._clock = clock
         self._running = Lock()
+        self._behind = False
         self._entry = Entry(self.credits)
         self._sink: Sink | None = None
         self._record = Record(clock)
@@ -109,6 +110,11 @@ class Pipeline:
         """The frames admitted and not yet emitted, by number: what could be run again."""
         return self._entry.in_flight
 
+    @property
+    def usable(self) -> bool:
+        """Whether it was not closed, and no lane of it has broken down."""
+        return not self._entry.closed
+
     def progress(self) -> tuple[LaneProgress, ...]:
         """Return what each lane does just now; any thread may ask, at any time."""
         return tuple(lane.progress() for stage in self._lanes for lane in stage)
@@ -137,6 +143,24 @@ class Pipeline:
             self._join()
             raise
         return self
+
+    def open_behind(self) -> None:
+        """Open it as `with` does, but leave the cores to others until its first run.
+
+        Processes of lanes then stand behind (`evener.runtime.priority`), threads do not.
+
+        Raises:
+            InputError, StageFailedError: as `with` does.
+        """
+        self._behind = True
+        self.__enter__()
+
+    def step_forward(self) -> None:
+        """Take its share of the cores, after `open_behind`; the first run does."""
+        if self._behind:
+            self._behind = False
+            for lane in (lane for stage in self._lanes for lane in stage):
+                lane.step_forward()
 
     def __exit__(
         self,
@@ -234,6 +258,7 @@ class Pipeline:
         *,
         spans: bool,
     ) -> Trace:
+        self.step_forward()
         record = self._record = Record(self._clock)
         lanes = [lane for stage in self._lanes for lane in stage]
         if self._sink is None:
@@ -278,7 +303,7 @@ class Pipeline:
     def _open(self) -> None:
         for stage in self._lanes:
             for lane in stage:
-                lane.launch(self._runtimes, self._optimisation)
+                lane.launch(self._runtimes, self._optimisation, behind=self._behind)
         wirings: list[list[Wiring]] = []
         tensors = [self.inputs]
         for index in range(len(self._lanes)):

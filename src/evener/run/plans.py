@@ -2,29 +2,18 @@
 
 import time
 from collections.abc import Callable
-
-import msgspec
+from typing import Final
 
 from evener.artifacts.plan import Plan, Unit
 from evener.errors import StageFailedError
 from evener.run.condition import Condition, Slowdowns
 from evener.run.pipeline import Pipeline
+from evener.run.running import Running
+from evener.run.standby import Standby
 
 Replan = Callable[[Slowdowns], Plan | None]
-
-
-class Running(msgspec.Struct, frozen=True, kw_only=True):
-    """A pipeline that is open.
-
-    Attributes:
-        plan: its plan.
-        pipeline: itself.
-        planned_under: what was lost or slow when the plan was made.
-    """
-
-    plan: Plan
-    pipeline: Pipeline
-    planned_under: Slowdowns
+"""Makes a plan for what is lost or slow, None if there is none: of the same the same."""
+_REMEMBERED: Final = 64  # plans for a condition
 
 
 class Plans:
@@ -35,6 +24,7 @@ class Plans:
         open_pipeline: makes the pipeline of a plan, not yet open.
         replan: makes a plan for what is lost or slow; None if there is none.
         condition: what is known of the machine.
+        standby: pipelines that are held ready; None if none are.
         clock: the time, in seconds.
     """
 
@@ -45,6 +35,7 @@ class Plans:
         replan: Replan,
         *,
         condition: Condition,
+        standby: Standby | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.home = home
@@ -52,7 +43,9 @@ class Plans:
         self._open_pipeline = open_pipeline
         self._replan = replan
         self._condition = condition
+        self._standby = standby
         self._clock = clock
+        self._known: dict[frozenset[tuple[Unit, float]], Plan | None] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -64,14 +57,28 @@ class Plans:
         """Return the plan for a condition: the home plan where that does not concern it."""
         if self._home_units.isdisjoint(slowdowns):
             return self.home
-        return self._replan(slowdowns)
+        key = frozenset(slowdowns.items())
+        if key not in self._known:
+            plan = self._replan(slowdowns)
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[key] = plan
+        return self._known[key]
+
+    def after(self, slowdowns: Slowdowns) -> tuple[Plan, Slowdowns]:
+        """Return the plan that `open_what_is_left` opens, and what it holds for lost or slow."""
+        plan = self.under(slowdowns)
+        return (self.home, {}) if plan is None else (plan, slowdowns)
 
     def open(self, plan: Plan, planned_under: Slowdowns) -> Running:
-        """Open the pipeline of a plan.
+        """Open the pipeline of a plan, or take one that is held ready.
 
         Raises:
             InputError, StageFailedError: see `Pipeline`.
         """
+        ready = None if self._standby is None else self._standby.take(plan, planned_under)
+        if ready is not None:
+            return ready
         pipeline = self._open_pipeline(plan).__enter__()
         return Running(plan=plan, pipeline=pipeline, planned_under=planned_under)
 

@@ -26,7 +26,7 @@ from evener.run.lane import Worker
 from evener.run.progress import GAUGE_DOUBLES, Gauge
 from evener.run.record import LaneProgress, LaneRecord
 from evener.run.wiring import Ports, Wiring
-from evener.runtime import pinning
+from evener.runtime import pinning, priority
 from evener.runtime.session import Optimisation, Runtime
 
 _ROOT: Final = str(Path(evener.__file__).parent.parent)
@@ -53,9 +53,12 @@ class LaneProcess:
         self._link: Link | None = None
         self._orders: Correspondence | None = None
         self._gauge = Gauge([0.0] * GAUGE_DOUBLES)
+        self._behind = False
         self._ending = False
 
-    def launch(self, runtimes: Mapping[str, Runtime], optimisation: Optimisation) -> None:
+    def launch(
+        self, runtimes: Mapping[str, Runtime], optimisation: Optimisation, *, behind: bool = False
+    ) -> None:
         """Start the process; see `evener.run.lane.Worker.launch`."""
         used = used_by(self.lane, runtimes)
         memory = os.memfd_create("evener-gauge")
@@ -70,6 +73,8 @@ class LaneProcess:
                 stdin=subprocess.DEVNULL,
                 process_group=0,  # Ctrl-C is for the pipeline, which then ends its lanes
             )
+        if behind:
+            self._behind = priority.stand_behind(self._process.pid)
         self._link = Link(here)
         self._orders = Correspondence(
             self._link,
@@ -85,6 +90,12 @@ class LaneProcess:
                 stage=self.stage, lane=self.lane, runtimes=used, optimisation=optimisation
             )
         )
+
+    def step_forward(self) -> None:
+        """Let its process take its share of the cores; see `Worker.step_forward`."""
+        if self._process is not None and self._behind:
+            self._behind = False
+            priority.step_forward(self._process.pid)
 
     def open(self, models: Sequence[bytes]) -> Sequence[Ports]:
         """Open a session for each part; see `evener.run.lane.Worker.open`."""

@@ -195,7 +195,13 @@ class LaneRank:
         self._orders: Correspondence | None = None
         self._abandoned = False
 
-    def launch(self, runtimes: Mapping[str, Runtime], optimisation: Optimisation) -> None:
+    def launch(
+        self,
+        runtimes: Mapping[str, Runtime],
+        optimisation: Optimisation,
+        *,
+        behind: bool = False,  # noqa: ARG002 - it lives in a thread of its rank
+    ) -> None:
         """Have the rank make it; see `evener.run.lane.Worker.launch`."""
         used = used_by(self.lane, runtimes)
         number = next(_numbers)
@@ -211,6 +217,9 @@ class LaneRank:
                 stage=self.stage, lane=self.lane, runtimes=used, optimisation=optimisation
             )
         )
+
+    def step_forward(self) -> None:
+        """Do nothing: it never stood behind."""
 
     def open(self, models: Sequence[bytes]) -> Sequence[Ports]:
         """Open a session for each part; see `evener.run.lane.Worker.open`."""

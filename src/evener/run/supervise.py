@@ -7,7 +7,8 @@ which then drains and hands over. Either way every frame is answered once, in or
 come from is the caller's to say: this decides when, not which.
 
 `supervised_run.py` goes from leg to leg, `lookout.py` decides when one ends, `plans.py` opens what
-comes next, and `blame.py` tells a frame that is at fault itself.
+comes next, `standby.py` has done so before it is needed, and `blame.py` tells a frame that is at
+fault itself.
 """
 
 import threading
@@ -32,6 +33,7 @@ from evener.run.pipeline import Pipeline
 from evener.run.plans import Plans, Replan
 from evener.run.record import LaneProgress, Record
 from evener.run.sink import Emit
+from evener.run.standby import Standby
 from evener.run.supervised_run import SupervisedRun
 
 
@@ -44,6 +46,9 @@ class SupervisedPipeline:
         replan: makes a plan of the same network for a machine whose cores are partly lost or slow;
             None if there is none. It may be called from a thread of the supervisor.
         limits: when a lane counts as hung, and when another plan is taken.
+        may_hold: whether there is room to hold the pipeline of a plan ready beside what runs, for
+            the failure of a lane; None holds none. Then what follows a failure must be opened
+            first.
         clock: the time, in seconds; that of the pipelines too.
     """
 
@@ -54,15 +59,33 @@ class SupervisedPipeline:
         replan: Replan,
         *,
         limits: Limits | None = None,
+        may_hold: Callable[[Plan], bool] | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._limits = Limits() if limits is None else limits
         self._clock = clock
         self._condition = Condition(term_s=self._limits.parole_s)
-        self._plans = Plans(plan, open_pipeline, replan, condition=self._condition, clock=clock)
+        self._standby: Standby | None = None
+        if may_hold is not None:
+            self._standby = Standby(
+                open_pipeline, may_hold, most=self._limits.standby_most, margin=self._limits.margin
+            )
+        self._plans = Plans(
+            plan,
+            open_pipeline,
+            replan,
+            condition=self._condition,
+            standby=self._standby,
+            clock=clock,
+        )
         self._current = Current(self._plans)
         self._lookout = Lookout(
-            self._current, self._plans, self._condition, limits=self._limits, clock=clock
+            self._current,
+            self._plans,
+            self._condition,
+            limits=self._limits,
+            standby=self._standby,
+            clock=clock,
         )
         self._busy = threading.Lock()  # held during a run
         self._run: SupervisedRun | None = None
@@ -91,6 +114,11 @@ class SupervisedPipeline:
         """The times of the run in progress, or of the last one, whatever plans it took."""
         return self._record
 
+    @property
+    def held_ready(self) -> tuple[Plan, ...]:
+        """The plans whose pipelines are open and wait for a failure."""
+        return () if self._standby is None else self._standby.held
+
     def progress(self) -> tuple[LaneProgress, ...]:
         """Return what each lane of the plan that runs now does; none between two plans."""
         return self._current.progress()
@@ -112,6 +140,8 @@ class SupervisedPipeline:
         trace: TracebackType | None,
     ) -> None:
         """Close it; where an error is on its way already, it is not covered by another."""
+        if self._standby is not None:
+            self._standby.close()
         self._current.close(kind, error, trace)
 
     def close(self) -> None:
@@ -170,10 +200,22 @@ class SupervisedPipeline:
         if run is not None:
             self._lookout.look_for_drift(run)
 
+    def hold_ready(self) -> None:
+        """Hold ready what is needed if a lane fails, and wait until it is open.
+
+        Called again and again by a third thread of the supervisor, or by its owner.
+        """
+        run = self._run
+        if run is not None:
+            self._lookout.hold_ready(run)
+
     @contextmanager
     def _watched(self, run: SupervisedRun) -> Iterator[None]:
-        """Look at the lanes while a run goes on, for hangs and for drift in a thread each."""
-        looks = (self.look_for_hangs, self.look_for_drift)
+        """Look at the lanes while a run goes on, in a thread for each look."""
+        looks = [self.look_for_hangs, self.look_for_drift]
+        if self._standby is not None:
+            self._standby.begin()
+            looks.append(self.hold_ready)
         broke_down = partial(self._lookout.broke_down, run)
         self._run = run
         try:
@@ -184,6 +226,8 @@ class SupervisedPipeline:
                     self._run = None
                     with self._current.lock:
                         run.leg = None
+                    if self._standby is not None:
+                        self._standby.interrupt()
         finally:
             run.end()
             self._current.wait()

@@ -14,9 +14,10 @@ from evener.run.change import Change
 from evener.run.condition import Condition
 from evener.run.current import Current
 from evener.run.entry import Frame
-from evener.run.plans import Plans, Running
+from evener.run.plans import Plans
 from evener.run.record import Record, trace_of_legs
 from evener.run.replay import Leg, ReplayBuffer
+from evener.run.running import Running
 from evener.run.sink import Emit
 
 

@@ -30,6 +30,9 @@ _LEVELS: Final = {
     "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
     "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
 }
+_WEIGHTS_ALONE: Final = ("optimization.disable_specified_optimizers", "WeightBiasQuantization")
+"""Keeps it from quantising what a converter left in f32 between two parts in 8 bits: it would take
+one scale for all channels of a weight."""
 _SILENT: Final = 4  # log only what is fatal: every other failure arrives as an exception
 _DTYPES: Final = {
     "tensor(float)": "float32",
@@ -107,6 +110,8 @@ class OnnxRuntime:
                 runtime=NAME,
             )
         options = _options(cores, optimisation, execution)
+        if precision == "int8":
+            options.add_session_config_entry(*_WEIGHTS_ALONE)
         # Threads for branches have no affinity of their own: they run where their maker may.
         makers = cores[1:] if execution == "parallel" else cores[:1]
         with opening.confirmed_threads(NAME, cores) as if_misplaced:

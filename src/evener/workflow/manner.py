@@ -29,6 +29,7 @@ class MannerChoices(TypedDict, total=False):
     source_rate_hz: float | None
     batch: int
     supervise: bool
+    standby: bool
 
 
 class Manner(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +43,8 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
         source_rate_hz: how many frames come a second; None for as many as are taken.
         batch: how many frames go through the stages at once, where the network can.
         supervise: whether to go on by another plan where a stage fails, hangs or slows down.
+        standby: whether to hold ready, then, what is needed once a stage fails, where memory
+            allows.
     """
 
     transport: str = "threads"
@@ -49,6 +52,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
     source_rate_hz: float | None = None
     batch: int = 1
     supervise: bool = False
+    standby: bool = True
 
     def check(self, out: Path | None, timeline: Path | None = None) -> None:
         """Refuse what cannot go together.
@@ -60,7 +64,7 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: frames come at no rate that a clock can keep, answers would be missing from
                 the file, frames from a batch or from what is run again, a rank that is lost would
-                end all, or no one clock ran.
+                end all, nothing is held ready anyway, or no one clock ran.
         """
         rate_hz = self.source_rate_hz
         if rate_hz is not None and not _SLOWEST_HZ <= rate_hz < inf:
@@ -75,6 +79,11 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
             )
             raise InputError(
                 f"--trace draws one plan by one clock, and {other}; leave out one of the two"
+            )
+        if not self.standby and not self.supervise:
+            raise InputError(
+                "without --supervise nothing is held ready; leave out --no-standby, or add "
+                "--supervise"
             )
         if self.supervise and self.transport == "ranks":
             raise InputError(

@@ -225,7 +225,7 @@ def run_opened(
     with (
         pipeline_of(running)
         if profile is None or not manner.supervise
-        else supervised(opened, running, profile, pipeline_of)
+        else supervised(opened, running, profile, pipeline_of, standby=manner.standby)
     ) as pipeline:
         # With a state a frame's answer depends on those before it, so that each counts by itself.
         known, comparable = frames.to_compare(each_by_itself=bool(opened.network.states))

@@ -1,6 +1,7 @@
 """Give a pipeline plans to go on with when a stage fails, hangs or slows down."""
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -11,6 +12,7 @@ from evener.plan.slowed import plan_what_is_left
 from evener.run.monitor import Limits
 from evener.run.pipeline import Pipeline
 from evener.run.supervise import SupervisedPipeline
+from evener.workflow.memory import may_hold
 from evener.workflow.opened import Opened
 
 
@@ -40,6 +42,7 @@ def supervised(
     open_pipeline: Callable[[Plan], Pipeline],
     *,
     limits: Limits | None = None,
+    standby: bool = True,
 ) -> SupervisedPipeline:
     """Return a pipeline of a plan that goes on, by another plan, where that fails or slows down.
 
@@ -50,6 +53,8 @@ def supervised(
         profile: the times that other plans are made from.
         open_pipeline: makes the pipeline of a plan, not yet open.
         limits: when a lane counts as hung, and when another plan is taken.
+        standby: whether to hold ready what is needed once a lane fails, where memory allows: up to
+            half of what is free.
 
     Raises:
         InputError: the network has a state from frame to frame.
@@ -75,4 +80,5 @@ def supervised(
             usable, slowdowns, objective=plan.objective, asked=plan.asked
         ),
         limits=limits,
+        may_hold=partial(may_hold, opened) if standby else None,
     )
