@@ -54,6 +54,10 @@ class Traced:
         """What maps a tensor for each input to one for each output, all on `device`."""
         return self.graph.forward
 
+    def release(self) -> None:
+        """Give back the memory of its weights, which a cycle of references keeps for a while."""
+        self.graph.to("meta")
+
 
 def trial_frame(inputs: Sequence[Tensor]) -> Frame:
     """Draw the frame that a network is traced and tried with."""
@@ -66,7 +70,7 @@ def host_tensor(tensor: Tensor) -> torch.Tensor:
 
 
 def traced(model: bytes, device: torch.device) -> Traced:
-    """Convert a network and trace it where it will be computed.
+    """Convert a network, trace it and put it where it will be computed.
 
     Args:
         model: a serialised ONNX model with static shapes.
@@ -74,7 +78,7 @@ def traced(model: bytes, device: torch.device) -> Traced:
 
     Raises:
         RuntimeFailedError: it is no network, exchanges what PyTorch has no tensors for, has open
-            shapes, or cannot be converted or traced.
+            shapes, or cannot be converted or traced, or not as declared.
     """
     proto = onnx.load_from_string(simplified(model, runtime=RUNTIME))
     constants = {one.name for one in proto.graph.initializer}
@@ -83,16 +87,16 @@ def traced(model: bytes, device: torch.device) -> Traced:
     frame = trial_frame(inputs)
     try:
         with _TRACING:
-            graph = moved(_trace(proto, frame), device)
+            graph = moved(_trace(proto, frame, outputs), device)
+    except RuntimeFailedError:
+        raise
     except Exception as error:  # its handlers and the tracer raise whatever comes up
         what = str(error).partition("\n")[0] or type(error).__name__
         raise RuntimeFailedError(
             f"{RUNTIME} cannot open the network: {what}; run this part with another runtime",
             runtime=RUNTIME,
         ) from error
-    network = Traced(graph, inputs, outputs, device)
-    _check_results(network, [torch.from_numpy(array).to(device) for array in frame])
-    return network
+    return Traced(graph, inputs, outputs, device)
 
 
 def _tensor(value: onnx.ValueInfoProto) -> Tensor:
@@ -110,12 +114,14 @@ def _tensor(value: onnx.ValueInfoProto) -> Tensor:
     return Tensor(name=value.name, shape=tuple(map(int, shape)), dtype=dtype)
 
 
-def _trace(proto: onnx.ModelProto, frame: Frame) -> GraphModule:
+def _trace(proto: onnx.ModelProto, frame: Frame, outputs: Sequence[Tensor]) -> GraphModule:
     module = onnx2fx.convert(proto).eval()
 
     def answers(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         found = module(*inputs)
-        return found if isinstance(found, tuple) else (found,)
+        results = found if isinstance(found, tuple) else (found,)
+        _check_results(results, outputs)
+        return results
 
     # With stand-ins for the inputs: a value that is asked for would be taken for a constant. On the
     # CPU, where the constants can be asked meanwhile; and before operators for it are chosen.
@@ -135,13 +141,9 @@ def moved(graph: GraphModule, device: torch.device) -> GraphModule:
     return graph.to(device)
 
 
-def _check_results(network: Traced, examples: Sequence[torch.Tensor]) -> None:
+def _check_results(results: Sequence[torch.Tensor], outputs: Sequence[Tensor]) -> None:
     """Check that the results are the tensors that the graph declares."""
-    with torch.no_grad():
-        results = refusal.translated(
-            RUNTIME, "cannot open the network", lambda: network.compute(*examples)
-        )
-    for tensor, result in zip(network.outputs, results, strict=True):
+    for tensor, result in zip(outputs, results, strict=True):
         declared = host_tensor(tensor)
         if (result.shape, result.dtype) != (declared.shape, declared.dtype):
             raise RuntimeFailedError(
