@@ -1,5 +1,6 @@
 """Networks as CUDA graphs, with stand-ins for the few calls that need a GPU."""
 
+import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import MethodType, SimpleNamespace
@@ -100,6 +101,15 @@ def test_half_precision_is_tried_within_its_own_tolerance(gpu: SimpleNamespace) 
     (found,), (right,) = answer(session, frame), trial.reference(tiny.unet(), frame)
     error = np.abs(found - right).max() / np.abs(right).max()
     assert 1e-4 < error < pytorch.TOLERANCES["fp16"]
+
+
+def test_the_weights_live_as_long_as_the_session(gpu: SimpleNamespace) -> None:
+    session = cuda_graph.open_on_gpu(tiny.dense(), 0, tolerance=1e-4)
+
+    gc.collect()
+
+    assert gpu.graphs[0].compute() is not None
+    assert np.isfinite(answer(session, tiny.frames(1)[0])[0]).all()
 
 
 def test_closing_gives_back_the_graph_and_its_memory(gpu: SimpleNamespace) -> None:
