@@ -97,41 +97,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many frames go through the stages at once, where the network can.",
 )
-@click.option(
-    "--supervise",
-    is_flag=True,
-    help="Go on by another plan where a stage fails, hangs or stays slower than planned.",
-)
-@click.option(
-    "--standby/--no-standby",
-    default=True,
-    show_default=True,
-    help="With --supervise, hold ready what is needed once a stage fails, where memory allows; "
-    "without it no answer comes until that is opened.",
-)
-@click.option(
-    "--board",
-    metavar="FILE|NAME",
-    help="Simulate the processors of a board, such as khadas-vim3: the answers are computed here, "
-    "and each stage takes as long as it would there.",
-)
-@click.option(
-    "--transfers",
-    is_flag=True,
-    help="On the board, let a stage pay for moving its frames to the next one's processor.",
-)
-@click.option(
-    "--no-compute",
-    "no_compute",
-    is_flag=True,
-    help="On the board, compute no answers and only take the time, where this machine is too slow.",
-)
-@click.option(
-    "--slowdown",
-    type=values.Number(min=1, max=1e6),
-    metavar="X",
-    help="On the board, let everything take X times as long, so that this machine can keep up.",
-)
+@options.supervision_options
+@options.simulation_options
 @options.processors_option
 @options.runtimes_option(options.EQUAL_RUNTIMES)
 @options.shape_option
