@@ -13,9 +13,12 @@
     ├── FrameFailedError         the unsplit network cannot answer a frame
     ├── UnavailableError         a service takes no request just now; says when to ask again
     ├── RuntimeFailedError       a runtime refused a network or failed to run it
-    └── ChannelError             a hand-off between stages ended
-        ├── ChannelClosedError   the other side closed it
-        └── DeadlineError        nothing moved before the deadline
+    ├── ChannelError             a hand-off between stages ended
+    │   ├── ChannelClosedError   the other side closed it
+    │   └── DeadlineError        nothing moved before the deadline
+    └── RankError                ranks that train together lost one another
+        ├── RankTimeoutError     a rank did not answer in time
+        └── DeadlockError        every rank waits for another
 
 A message states the fact with its numbers and names, where it was found, and what to do next.
 """
@@ -214,3 +217,27 @@ class ChannelClosedError(ChannelError):
 
 class DeadlineError(ChannelError, TimeoutError):
     """Nothing moved through the channel before the deadline."""
+
+
+class RankError(EvenerError):
+    """Ranks that train one network together lost one another."""
+
+
+class RankTimeoutError(RankError, TimeoutError):
+    """A rank did not answer in time.
+
+    Attributes:
+        rank: the one that waited.
+        peer: the one that did not answer.
+        name: of the exchange or collective.
+    """
+
+    def __init__(self, message: str, *, rank: int, peer: int, name: str) -> None:
+        super().__init__(message)
+        self.rank = rank
+        self.peer = peer
+        self.name = name
+
+
+class DeadlockError(RankError):
+    """Every rank waits for another: they do not make the same calls in the same order."""

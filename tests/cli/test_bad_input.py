@@ -141,7 +141,10 @@ def test_an_option_that_does_not_fit_the_network_or_machine_is_refused(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--cuts", "0", "--on", "cpu0,cpu0"), "there is no cut 0: model in 1 block cannot be cut"),
+        (
+            ("--cuts", "0", "--on", "cpu0,cpu0"),
+            "model is one block by the rule 'paper' and cannot be cut: it has a single main layer",
+        ),
         (("--on", "cpu0,cpu0"), "stages by the cuts: 1, processors named: 2 (cpu0, cpu0)"),
         (("--on", "gpu7:2"), "there is no processor 'gpu7'"),
     ],
@@ -160,8 +163,9 @@ def test_a_plan_by_hand_that_cannot_be_is_refused_before_anything_is_measured(
     [
         ("0", "there", "there exists already, and nothing is overwritten"),
         ("0", "model.onnx", "model.onnx exists already"),
-        ("0", "model.onnx/parts", "cannot write the folder model.onnx/parts"),
-        ("1", "new/parts", "there is no cut 1: model in 2 blocks has the cuts 0 to 0"),
+        ("0", "model.onnx/parts", "model.onnx is no place you may write to"),
+        ("0", "new/parts", "new; make it first, or choose another"),
+        ("1", "parts", "there is no cut 1: model in 2 blocks has the cuts 0 to 0"),
     ],
 )
 def test_a_split_that_cannot_be_is_refused(

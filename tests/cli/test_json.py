@@ -153,7 +153,7 @@ def test_a_printed_profile_is_a_profile_file(
 def test_a_plan_is_written_as_the_artifact_that_it_is(
     evener: Evener, tmp_path: Path, plan: Plan
 ) -> None:
-    path = tmp_path / "new" / "tiny.plan.json"
+    path = tmp_path / "tiny.plan.json"
 
     code, _, err = evener("plan", "tiny", "-o", path)
 

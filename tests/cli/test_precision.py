@@ -102,6 +102,14 @@ def test_a_plan_says_what_each_precision_and_the_plan_itself_cost() -> None:
     assert list(lowering_lines(None)) == []
 
 
+def test_blocks_that_stay_in_f32_are_counted() -> None:
+    part = msgspec.structs.replace(INT8, in_f32=(0, 2, 5))
+
+    (line,) = lowering_lines(Lowering(max_error=0.02, offered=(part,)))
+
+    assert line.endswith("(f32: 97.0%), with 3 blocks in f32; admitted")
+
+
 def test_a_precision_that_misses_the_share_says_so() -> None:
     missed = msgspec.structs.replace(INT8, admitted=False)
 

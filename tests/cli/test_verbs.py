@@ -1008,6 +1008,32 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     assert list(tmp_path.iterdir()) == [blocker]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", "tiny", "-o"),
+        ("profile", "tiny", "-o"),
+        ("split", "tiny", "--cuts", "0", "-o"),
+        ("run", "tiny", "--frames", "4", "--out"),
+        ("run", "tiny", "--frames", "4", "--trace"),
+        ("run", "tiny", "--frames", "4", "--annotate"),
+        ("show", "trace", "t.json", "--svg"),
+    ],
+    ids=" ".join,
+)
+def test_no_verb_makes_the_folder_of_what_it_writes(
+    command: tuple[str, ...], evener: Evener, workflow_calls: Calls, tmp_path: Path
+) -> None:
+    target = tmp_path / "missing" / "deep" / "answers.npz"
+
+    code, out, err = evener(*command, target)
+
+    assert (code, out) == (2, "")
+    assert f"cannot write {target}: there is no folder {target.parent}; make it first" in err
+    assert not workflow_calls
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_folder_is_noticed_before_the_work(
     evener: Evener, workflow_calls: Calls, tmp_path: Path, plan: Plan

@@ -1,10 +1,13 @@
 """What is kept is found again; what cannot be kept is used all the same."""
 
 import logging
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import pytest
 
+from evener.artifacts import files
 from evener.artifacts.architecture import Architecture
 from evener.workflow.cache import cache_folder, keep, recall
 
@@ -29,6 +32,24 @@ def test_what_was_kept_is_recalled_by_its_inputs() -> None:
 
     assert recall(Architecture, "net", {"seed": 1}) == kept
     assert recall(Architecture, "net", {"seed": 2}) is None
+
+
+def test_what_is_returned_is_what_is_recalled_however_long_writing_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Ticking(datetime):
+        at = datetime(2026, 1, 1, tzinfo=UTC)
+
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            cls.at += timedelta(seconds=1)
+            return cls.fromtimestamp(cls.at.timestamp(), tz)
+
+    monkeypatch.setattr(files, "datetime", Ticking)
+
+    kept = keep(VALUE, "net", {}, made_from={})
+
+    assert recall(Architecture, "net", {}) == kept
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "../../etc", "with space/and\n", ""])

@@ -1,5 +1,6 @@
 """Stages compute in fewer bits only where frames and a limit say that they may."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,8 @@ from evener.artifacts.files import load, save
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.errors import InputError, RuntimeFailedError
+from evener.network.labelled import load_labelled
+from evener.network.mixture import mix
 from evener.network.split import whole_model
 from evener.testing import tiny
 from evener.workflow.admit import admitted, decide_admitted, deviation_of
@@ -27,6 +30,7 @@ from evener.workflow.plan import plan_network
 from evener.workflow.precision import PrecisionWish, with_precisions, with_precisions_of
 from evener.workflow.profile import profile_network
 from evener.workflow.run import run_network
+from evener.workflow.sensitive import answers_of, block_errors, judge_of
 
 Precision = Literal["f32", "fp16", "int8", "auto"]
 
@@ -152,11 +156,79 @@ def test_an_allowed_error_admits_a_precision_and_a_smaller_one_does_not(
     assert int8.frames == fp16.frames == 24
     assert 0 < fp16.error < int8.error < 0.1
 
-    between = opened_in(net, wish(frames, "auto", max_error=(fp16.error + int8.error) / 2)).variants
+    between = opened_in(net, wish(frames, "auto", max_error=fp16.error)).variants
 
     assert list(between.networks) == ["fp16"]
     assert [one.admitted for one in between.offered] == [False, True]
     assert between.keys == {"fp16": free.keys["fp16"]}
+    assert between.offered == (msgspec.structs.replace(int8, admitted=False), fp16)
+
+
+def test_where_the_whole_misses_the_limit_the_fewest_of_its_worst_blocks_stay_in_f32(
+    net: str, frames: Path
+) -> None:
+    (whole,) = opened_in(net, wish(frames, max_error=1.0)).variants.offered
+    limit = 0.7 * whole.error
+    opened = opened_in(net, wish(frames, max_error=limit))
+    (found,) = opened.variants.offered
+    free = opened_in(net, wish(frames, max_error=1.0))
+    fitted = load_labelled(frames, opened.network.inputs).every_second(0).frames
+    errors = block_errors(free, free.variants.networks["int8"], "int8", fitted[::3][:8])
+    worst = sorted(range(4), key=lambda block: -errors[block])
+
+    assert found.admitted
+    assert whole.in_f32 == ()
+    assert 0 < len(found.in_f32) < 4
+    assert found.in_f32 == tuple(sorted(worst[: len(found.in_f32)]))
+    assert found.error <= limit
+    for fewer in range(len(found.in_f32)):
+        assert error_with(free, worst[:fewer]) > limit
+    assert error_with(free, found.in_f32) == found.error
+
+
+def error_with(opened: Opened, in_f32: Sequence[int]) -> float:
+    """Return the error of the network in int8 with some blocks in f32."""
+    made = mix(opened.network, opened.variants.networks["int8"], opened.blocks, in_f32)
+    assert opened.variants.judge is not None
+    return judge_of(opened, made, "int8", opened.variants.judge).error
+
+
+def test_the_error_that_a_block_adds_is_that_of_the_network_with_it_alone_in_int8(
+    net: str, frames: Path
+) -> None:
+    opened = opened_in(net, wish(frames, max_error=1.0))
+    (frame, *_) = load_labelled(frames, opened.network.inputs).frames
+
+    errors = block_errors(opened, opened.variants.networks["int8"], "int8", [frame])
+
+    judge = opened.variants.judge
+    assert judge is not None
+    expected = answers_of(opened, opened.network, [frame])
+    alone = replace(opened.variants, judge=replace(judge, frames=[frame], expected=expected))
+    for block in range(4):
+        others = [other for other in range(4) if other != block]
+        assert errors[block] == error_with(replace(opened, variants=alone), others)
+    assert len(set(errors)) == 4
+    assert min(errors) > 0
+
+
+def test_a_plan_in_a_mixture_is_made_again_from_the_same_frames(
+    net: str, frames: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (whole,) = opened_in(net, wish(frames, max_error=1.0)).variants.offered
+    asked = wish(frames, max_error=0.7 * whole.error)
+    opened = opened_in(net, asked)
+    plain = plan_network(net, stages=1, runtimes=["onnxruntime"])
+    (plan,) = admitted(opened, [mixed_plan(plain, ("int8",) * 4)])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+
+    again = with_precisions_of(open_network(net), plan, asked)
+
+    assert again.variants.keys == opened.variants.keys
+    assert plan.lowering is not None
+    assert plan.lowering.offered[0].in_f32
+    (one,), (other,) = opened.variants.networks.values(), again.variants.networks.values()
+    assert whole_model(one) == whole_model(other)
 
 
 def test_a_trained_network_keeps_its_accuracy_in_int8(digits: tuple[Path, Path]) -> None:

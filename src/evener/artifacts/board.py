@@ -198,7 +198,8 @@ def load_board(name_or_path: str) -> Board:
 
 def _read(path: Path) -> Board:
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        raw = tomllib.loads(text)
     except OSError as error:
         raise InvalidFileError(
             f"cannot read {path}: {error.strerror or error}; check the path", path=str(path)
@@ -206,18 +207,22 @@ def _read(path: Path) -> Board:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidFileError(f"{path} is not TOML: {error}", path=str(path)) from error
     try:
-        return parse_board(raw)
+        return parse_board(raw, text)
     except InputError as error:
         raise InvalidFileError(f"{path}: {error}; see docs/boards.md", path=str(path)) from error
 
 
-def parse_board(raw: dict[str, Any]) -> Board:
+def parse_board(raw: dict[str, Any], text: str = "") -> Board:
     """Check a decoded board file, and put its figures into SI units.
+
+    Args:
+        raw: what the file says.
+        text: the file, to name a line of it in errors.
 
     Raises:
         InputError: an unknown or missing key, a wrong type or value.
     """
-    table = read_table(raw)
+    table = read_table(raw, text)
     return Board(
         name=table.name,
         maker=table.maker,
@@ -255,7 +260,10 @@ def _processor(name: str, one: ProcessorTable) -> Processor:
 
 
 def _memory_bytes(name: str, text: str) -> int:
-    found = int(parse(text, "size"))
+    try:
+        found = int(parse(text, "size"))
+    except InputError as error:
+        raise InputError(f"processors.{name}.memory: {error}") from error
     if found < 1:
         raise InputError(
             f"processors.{name}.memory is '{text}': give at least a byte, or leave it out where "

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from evener.artifacts.misfit import misfit
 from evener.errors import InputError
 
 FEATURES: Final = (
@@ -146,8 +147,12 @@ class BoardTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     cost_model: ModelTable | None = None
 
 
-def read_table(raw: dict[str, Any]) -> BoardTable:
+def read_table(raw: dict[str, Any], text: str = "") -> BoardTable:
     """Check a decoded board file.
+
+    Args:
+        raw: what the file says.
+        text: the file, to name a line of it.
 
     Raises:
         InputError: an unknown or missing key, a wrong type or value.
@@ -155,7 +160,7 @@ def read_table(raw: dict[str, Any]) -> BoardTable:
     try:
         table = msgspec.convert(raw, BoardTable)
     except msgspec.ValidationError as error:
-        raise InputError(str(error)) from error
+        raise InputError(misfit(raw, BoardTable, error, text)) from error
     _check_processors(table)
     _check_powers("the board", table.idle_mw if table.idle_mw is not None else nan)
     for network, times in table.networks.items():

@@ -118,10 +118,23 @@ def save(
         InvalidFileError: the file cannot be written; nothing is left behind.
     """
     kept = in_memory(value, made_from=made_from or {}, took_s=took_s)
-    hashed = _hashed(value, kept.made_from, msgspec.to_builtins(value))
+    write_kept(path, kept)
+    return kept.sha256
+
+
+def write_kept(path: Path, kept: Kept[ArtifactT]) -> None:
+    """Write an artifact to its file as it is in memory, so that `load` returns just that.
+
+    Args:
+        path: the file; its folder is made if need be.
+        kept: the artifact.
+
+    Raises:
+        InvalidFileError: the file cannot be written; nothing is left behind.
+    """
+    hashed = _hashed(kept.value, kept.made_from, msgspec.to_builtins(kept.value))
     body = encode(hashed | {"sha256": kept.sha256, "made": kept.made}, order="sorted")
     write_whole(path, msgspec.json.format(body, indent=1) + b"\n")
-    return kept.sha256
 
 
 def in_memory(

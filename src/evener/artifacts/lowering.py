@@ -21,6 +21,8 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         accuracy: share of the frames whose top answer is the label; None without labels.
         accuracy_f32: the same of the answers in f32.
         admitted: whether that is within what was allowed.
+        in_f32: of the whole network in a lower precision the blocks that stay in f32, as they are
+            numbered by the rule "paper".
     """
 
     precision: str
@@ -30,6 +32,7 @@ class Deviation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     accuracy: float | None = None
     accuracy_f32: float | None = None
     admitted: bool
+    in_f32: tuple[int, ...] = ()
 
 
 class Lowering(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

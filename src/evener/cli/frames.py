@@ -158,7 +158,7 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
     click.option(
         "--annotate",
         metavar="FOLDER",
-        callback=through(read_path),
+        callback=through(targets.read_new_folder),
         help="Write each picture into this new folder, with what was predicted on it.",
     ),
 )

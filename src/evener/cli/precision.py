@@ -106,6 +106,8 @@ def deviation_words(found: "Deviation") -> str:
         words += f", top answer as in f32 for {found.agreement:.1%}"
     if found.accuracy is not None and found.accuracy_f32 is not None:
         words += f", right for {found.accuracy:.1%} (f32: {found.accuracy_f32:.1%})"
+    if found.in_f32:
+        words += f", with {count(len(found.in_f32), 'block')} in f32"
     return words
 
 

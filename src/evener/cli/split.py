@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evener.cli import options, output, values
+from evener.cli import options, output, targets, values
 from evener.cli.records import as_cutting
 from evener.cli.verb import Verb
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     "folder",
     metavar="FOLDER",
     required=True,
-    callback=values.through(values.read_path),
+    callback=values.through(targets.read_new_folder),
     help="Write the files into this folder, which must not exist yet.",
 )
 @options.granularity_option

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from evener.artifacts.files import peek, regular_target
+from evener.artifacts.folder import refuse_existing
 from evener.artifacts.timeline import HEAD
 from evener.cli.values import read_path
 from evener.errors import InputError, InvalidFileError
@@ -76,6 +77,18 @@ def read_svg(text: str) -> Path:
     return _unlike_others(text, "SVG drawing", _begins_with(b"<svg"))
 
 
+def read_new_folder(text: str) -> Path:
+    """Read the name of a folder that is to be made, in one that is there.
+
+    Raises:
+        InvalidFileError: something of that name exists, or it cannot be made there.
+    """
+    path = read_path(text)
+    refuse_existing(path)
+    _check_folder(path, path.absolute().parent)
+    return path
+
+
 def _unlike_others(text: str, what: str, is_ours: Callable[[Path], bool]) -> Path:
     path = _writable(text)
     if _holds_something(path) and not is_ours(path):
@@ -109,17 +122,28 @@ def spare(target: Path | None, *inputs: object) -> None:
 def _writable(text: str) -> Path:
     path = read_path(text)
     target = regular_target(path)
-    # What is written is a new file beside it, which then takes its name: the folder must allow it.
-    there = next(up for up in target.parents if os.path.lexists(up))
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise InvalidFileError(
-            f"cannot write {path}: {there} is no place you may write to; choose another", path=text
-        )
+    _check_folder(path, target.parent)
     if target.exists() and not os.access(target, os.W_OK):
         raise InvalidFileError(
             f"cannot write {path}: you may not write to it; choose another", path=text
         )
     return path
+
+
+def _check_folder(path: Path, folder: Path) -> None:
+    """Refuse a folder that is not there: its name may be a slip, as for most tools that write."""
+    there = next(up for up in (folder, *folder.parents) if os.path.lexists(up))
+    if there.is_dir() and there != folder:
+        raise InvalidFileError(
+            f"cannot write {path}: there is no folder {folder}; make it first, or choose another",
+            path=str(path),
+        )
+    # What is written is something new there, which then takes its name: the folder must allow it.
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise InvalidFileError(
+            f"cannot write {path}: {there} is no place you may write to; choose another",
+            path=str(path),
+        )
 
 
 def _holds_something(path: Path) -> bool:

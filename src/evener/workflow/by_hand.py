@@ -9,8 +9,8 @@ import msgspec
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.errors import InputError
-from evener.network.blocks import Blocks
 from evener.network.cuts import segments_between
+from evener.network.uncut import check_can_be_cut
 from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, check_seats, make_manual_plan
 from evener.workflow.choices import settle
@@ -78,10 +78,10 @@ def plan_by_hand(
     if not isinstance(found, Opened):
         known, opened = found
         if opened is not None:
-            _segments(known.network, opened.blocks, cuts)
+            _segments(opened, cuts)
         plan = with_simulated(_predicted(known, cuts, seats), known)
         return with_nodes(plan, opened)
-    segments = _segments(found.network.name, found.blocks, cuts)
+    segments = _segments(found, cuts)
     check_seats(seats, len(segments), found.machine.processors)
     kept = profile_opened(found, progress=progress)
     plan = _predicted(kept.value, cuts, seats)
@@ -92,9 +92,12 @@ def plan_by_hand(
     return with_nodes(with_simulated(plan, kept.value), found)
 
 
-def _segments(network: str, blocks: Blocks, cuts: Sequence[int]) -> tuple[range, ...]:
+def _segments(opened: Opened, cuts: Sequence[int]) -> tuple[range, ...]:
+    blocks = opened.blocks
+    if cuts:
+        check_can_be_cut(opened.network, blocks)
     return segments_between(
-        cuts, blocks=len(blocks.blocks), network=network, formed=blocks.form_segment
+        cuts, blocks=len(blocks.blocks), network=opened.network.name, formed=blocks.form_segment
     )
 
 

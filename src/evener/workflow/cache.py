@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
-from evener.artifacts.files import Artifact, Kept, digest, in_memory, load, save
+from evener.artifacts.files import Artifact, Kept, digest, in_memory, load, write_kept
 from evener.artifacts.folder import cache_folder as cache_folder
 from evener.errors import InvalidFileError
 
@@ -51,12 +51,12 @@ def keep(
         made_from: sha256 of each input that is an artifact, by name.
         took_s: how long making it took, in seconds.
     """
-    path = _place(type(value), name, inputs)
+    kept = in_memory(value, made_from=made_from, took_s=took_s)
     try:
-        save(path, value, made_from=made_from, took_s=took_s)
+        write_kept(_place(type(value), name, inputs), kept)
     except InvalidFileError as error:
         _LOG.warning("not kept for the next time: %s (XDG_CACHE_HOME names the folder)", error)
-    return in_memory(value, made_from=made_from, took_s=took_s)
+    return kept
 
 
 def _place(of: type[Artifact], name: str, inputs: Mapping[str, object]) -> Path:

@@ -1,7 +1,8 @@
 """Offer a network in lower precisions, where its answers stay near enough to those in f32.
 
 Nothing is lowered without frames that stand for those to come, and a limit of what it may cost.
-Every second frame settles the ranges that 8 bits cover; the others judge what comes of it.
+Every second frame settles the ranges that 8 bits cover; the others judge what comes of it. Where
+the whole network misses the limit, its most sensitive blocks stay in f32, see `sensitive.py`.
 """
 
 import logging
@@ -18,13 +19,11 @@ from evener.errors import InputError, InvalidNetworkError, RuntimeFailedError
 from evener.network.frames import Frame
 from evener.network.labelled import Labelled, load_labelled
 from evener.network.model import Network
-from evener.network.split import whole_model
-from evener.run.accuracy import Allowed, judge
-from evener.run.equality import run_unsplit, top_of
-from evener.runtime import get_runtime
-from evener.runtime.session import Array
-from evener.workflow.opened import Opened, Progress, find_processors
-from evener.workflow.variants import CONVERTER, Judge, Variants, make_variant, recall_variant
+from evener.run.accuracy import Allowed
+from evener.run.equality import top_of
+from evener.workflow.opened import Opened, Progress
+from evener.workflow.sensitive import admit_in_part, answers_of, judge_of
+from evener.workflow.variants import Judge, Variants, make_variant, recall_variant
 
 FEWEST_FRAMES: Final = 32
 """Of which half settle the ranges and half judge."""
@@ -110,7 +109,7 @@ def with_precisions(
     _tell(progress, "answering in f32")
     judge_ = Judge(
         frames=judged.frames,
-        expected=_answers(opened, opened.network, judged.frames),
+        expected=answers_of(opened, opened.network, judged.frames),
         labels=judged.labels,
         allowed=Allowed(max_error=wish.max_error, min_accuracy=wish.min_accuracy),
     )
@@ -123,22 +122,13 @@ def with_precisions(
     keys: dict[str, str] = {}
     offered: list[Deviation] = []
     for precision in wish.lower:
-        _tell(progress, f"converting to {precision}")
         try:
-            key, made = make_variant(opened.network, opened.blocks, precision, fitted.frames)
-            answers = _answers(opened, made, judged.frames, precision)
+            key, made, found = _converted(opened, precision, fitted.frames, judge_, progress)
         except (RuntimeFailedError, InvalidNetworkError) as error:
             if wish.precision != "auto":
                 raise InputError(f"{error}; leave --precision {precision} out") from error
             _LOG.warning("%s is left out: %s", precision, error)
             continue
-        found = judge(
-            precision,
-            judge_.expected,
-            answers,
-            allowed=judge_.allowed,
-            labels=judge_.labels,
-        )
         offered.append(found)
         if found.admitted:
             networks[precision], keys[precision] = made, key
@@ -166,7 +156,8 @@ def with_precisions_of(opened: Opened, plan: Plan, wish: PrecisionWish | None) -
         if made is None and wish is not None and wish.calibration is not None:
             given = _calibration(wish.calibration, opened.network).every_second(0)
             lower: LowerPrecision = "int8" if precision == "int8" else "fp16"
-            found, made = make_variant(opened.network, opened.blocks, lower, given.frames)
+            in_f32 = _in_f32(plan, precision)
+            found, made = make_variant(opened.network, opened.blocks, lower, given.frames, in_f32)
             if found != key:
                 raise InputError(
                     f"the plan computes in another {precision} network than these frames, this "
@@ -181,6 +172,27 @@ def with_precisions_of(opened: Opened, plan: Plan, wish: PrecisionWish | None) -
             )
         networks[precision] = made
     return replace(opened, variants=Variants(networks, dict(needed)))
+
+
+def _converted(
+    opened: Opened,
+    precision: LowerPrecision,
+    frames: Sequence[Frame],
+    by: Judge,
+    progress: Progress | None,
+) -> tuple[str, Network, Deviation]:
+    """Convert a network, as much of it as may be, and say how far off it is then."""
+    _tell(progress, f"converting to {precision}")
+    key, made = make_variant(opened.network, opened.blocks, precision, frames)
+    whole = judge_of(opened, made, precision, by)
+    if whole.admitted:
+        return key, made, whole
+    _tell(progress, f"looking for the blocks that {precision} hurts most")
+    part = admit_in_part(opened, made, precision, frames, by)
+    if part is None:
+        return key, made, whole
+    key, made = make_variant(opened.network, opened.blocks, precision, frames, part.in_f32)
+    return key, made, part
 
 
 def _no_batches() -> InputError:
@@ -200,20 +212,9 @@ def _calibration(path: Path, network: Network) -> Labelled:
     return given
 
 
-def _answers(
-    opened: Opened, network: Network, frames: Sequence[Frame], precision: str = "f32"
-) -> list[tuple[Array, ...]]:
-    """Answer frames with a whole network, by the runtime that every comparison rests on."""
-    return run_unsplit(
-        whole_model(network),
-        frames,
-        inputs=network.inputs,
-        outputs=network.outputs,
-        runtime=get_runtime(CONVERTER),
-        core=find_processors().cpu.cores[0],
-        precision=precision,
-        optimisation=opened.optimisation,
-    ).answers
+def _in_f32(plan: Plan, precision: str) -> tuple[int, ...]:
+    offered = () if plan.lowering is None else plan.lowering.offered
+    return next((one.in_f32 for one in offered if one.precision == precision), ())
 
 
 def _tell(progress: Progress | None, message: str) -> None:

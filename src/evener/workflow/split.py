@@ -12,6 +12,7 @@ from evener.network.blocks import Blocks
 from evener.network.cuts import segments_between
 from evener.network.model import Network
 from evener.network.split import segment_model, segment_states
+from evener.network.uncut import check_can_be_cut
 from evener.workflow.choices import settle
 from evener.workflow.cutting import Cutting, CuttingChoices
 from evener.workflow.opened import Progress
@@ -54,6 +55,8 @@ def split_network(
     refuse_existing(folder)
     network = cutting.load(net)
     blocks = cutting.cut(network)
+    if cuts:
+        check_can_be_cut(network, blocks)
     segments = segments_between(
         cuts, blocks=len(blocks.blocks), network=network.name, formed=blocks.form_segment
     )

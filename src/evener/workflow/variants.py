@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from evener.artifacts.files import digest, write_whole
 from evener.artifacts.lowering import Deviation, Lowering, LowerPrecision
 from evener.errors import InvalidFileError, InvalidNetworkError
-from evener.network.blocks import Blocks
+from evener.network.blocks import Blocks, cut_into_blocks
 from evener.network.frames import Frame
+from evener.network.mixture import mix
 from evener.network.model import Network, parse_network
 from evener.network.precision import (
     closing_nodes,
@@ -81,6 +82,7 @@ def make_variant(
     blocks: Blocks,
     precision: LowerPrecision,
     frames: Sequence[Frame],
+    in_f32: Sequence[int] = (),
 ) -> tuple[str, Network]:
     """Convert a network to a lower precision, or read what was kept of it.
 
@@ -89,6 +91,7 @@ def make_variant(
         blocks: how it is cut.
         precision: "int8" or "fp16".
         frames: what the ranges of 8 bits are taken from.
+        in_f32: numbers of the blocks that stay in f32, see `coarse`.
 
     Returns:
         Its key and the network.
@@ -112,23 +115,33 @@ def make_variant(
             "plain": plain,
             "frames": _hash(frames) if quantised else "",
         }
+        | ({"in f32": sorted(in_f32)} if in_f32 else {})
     )
     kept = recall_variant(network, precision, key)
     if kept is not None:
         return key, kept
-    model = for_conversion(network, blocks)
-    content = (
-        lower.quantise(model, frames, inputs=network.inputs, plain=plain)
-        if quantised
-        else lower.halve(model)
-    )
-    made = converted(network, blocks, content, precision)
+    if in_f32:
+        _, whole = make_variant(network, blocks, precision, frames)
+        made = mix(network, whole, coarse(network, blocks), in_f32)
+    else:
+        model = for_conversion(network, blocks)
+        content = (
+            lower.quantise(model, frames, inputs=network.inputs, plain=plain)
+            if quantised
+            else lower.halve(model)
+        )
+        made = converted(network, blocks, content, precision)
     path = _place(network, precision, key)
     try:
         write_whole(path, whole_model(made))
     except InvalidFileError as error:
         _LOG.warning("not kept for the next time: %s (XDG_CACHE_HOME names the folder)", error)
     return key, made
+
+
+def coarse(network: Network, blocks: Blocks) -> Blocks:
+    """Return the blocks of which some may stay in f32: by the rule "node" those that it opened."""
+    return cut_into_blocks(network, "paper") if blocks.granularity == "node" else blocks
 
 
 def recall_variant(network: Network, precision: str, key: str) -> Network | None:

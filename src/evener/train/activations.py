@@ -1,0 +1,64 @@
+"""Activations and their derivatives, in place on values that are kept for the way back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import gelu
+
+Activation = Literal["identity", "sigmoid", "tanh", "relu", "gelu", "softmax"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How an activation is computed and gone back through.
+
+    Attributes:
+        apply: changes sums to values, in place.
+        back: changes the gradient of values to that of sums, in place; given what is kept too.
+        keeps: whether the way back needs the sums, or the values.
+    """
+
+    apply: Callable[[Tensor], object]
+    back: Callable[[Tensor, Tensor], object]
+    keeps: Literal["values", "sums"] = "values"
+
+
+def _sigmoid(sums: Tensor) -> None:
+    # torch's own ends in other bits in the last few elements of an array; its tanh does not.
+    sums.mul_(0.5).tanh_().mul_(0.5).add_(0.5)
+
+
+def _gelu_back(gradient: Tensor, sums: Tensor) -> None:
+    gradient.copy_(torch.ops.aten.gelu_backward(gradient, sums))
+
+
+def _gelu(sums: Tensor) -> None:
+    sums.copy_(gelu(sums))
+
+
+def _nothing(*_: Tensor) -> None:
+    """Leave the values as they are."""
+
+
+# Softmax spans all shards, and goes back together with the loss: see `evener.train.losses`.
+RULES: Final[Mapping[Activation, Rule]] = {
+    "identity": Rule(_nothing, _nothing),
+    "softmax": Rule(_nothing, _nothing),
+    "sigmoid": Rule(
+        _sigmoid,
+        lambda gradient, y: torch.ops.aten.sigmoid_backward.grad_input(
+            gradient, y, grad_input=gradient
+        ),
+    ),
+    "tanh": Rule(
+        torch.Tensor.tanh_,
+        lambda gradient, y: torch.ops.aten.tanh_backward.grad_input(
+            gradient, y, grad_input=gradient
+        ),
+    ),
+    "relu": Rule(torch.Tensor.relu_, lambda gradient, y: gradient.masked_fill_(y <= 0, 0.0)),
+    "gelu": Rule(_gelu, _gelu_back, keeps="sums"),
+}

@@ -1,0 +1,51 @@
+"""Draw weights and masks by where they stand, so that they are the same on any number of ranks.
+
+Philox (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) is a function of a
+key and a counter: a row of weights has its own counter, and whoever computes it draws it alone.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WEIGHTS, _DROPOUT, _ORDER = range(3)
+_WORD: Final = 1 << 64
+
+
+def weight_row(seed: int, layer: int, neuron: int, count: int) -> NDArray[np.float64]:
+    """Return one number in [-1, 1) for each neuron and coarse value of the layer before.
+
+    Args:
+        seed: of the network.
+        layer: from 1.
+        neuron: number in its layer.
+        count: how many.
+    """
+    return _at(seed, _WEIGHTS, layer, neuron).uniform(-1.0, 1.0, count)
+
+
+def dropout_mask(
+    seed: int, step: int, layer: int, neuron: int, batch: int, keep: float
+) -> NDArray[np.bool_]:
+    """Return whether a neuron is kept, for each row of a batch.
+
+    Args:
+        seed: of the network.
+        step: of the training, from 0.
+        layer: from 1.
+        neuron: number in its layer.
+        batch: how many rows.
+        keep: probability of each.
+    """
+    return _at(seed, _DROPOUT, layer, neuron, step).random(batch) < keep
+
+
+def row_order(seed: int, epoch: int, rows: int) -> NDArray[np.int64]:
+    """Return the order in which an epoch takes the rows of the data."""
+    return _at(seed, _ORDER, epoch, 0).permutation(rows)
+
+
+def _at(seed: int, use: int, place: int, row: int, step: int = 0) -> np.random.Generator:
+    counter = [0, step % _WORD, row % _WORD, place % _WORD]
+    return np.random.Generator(np.random.Philox(key=[seed % _WORD, use], counter=counter))

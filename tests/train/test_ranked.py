@@ -1,0 +1,214 @@
+"""A sharded network on any number of ranks equals the plain network."""
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+
+from evener.artifacts.topology import Halo, Topology
+from evener.comm.alone import Alone
+from evener.comm.communicator import Communicator
+from evener.comm.virtual import run_ranks
+from evener.errors import InputError
+from evener.train.activations import Activation
+from evener.train.loop import one_thread
+from evener.train.losses import LossName
+from evener.train.ranked import RankedNetwork, Shape
+from evener.train.sharding import count_weights
+from evener.train.twin import Twin
+
+WIDTHS = (12, 40, 37, 50, 23)
+TANH: tuple[Activation, ...] = ("tanh", "tanh", "tanh", "identity")
+TOPOLOGIES = [
+    Topology(shards=1),
+    Topology(shards=8),
+    Topology(shards=8, halo=0),
+    Topology(shards=8, halo=1),
+    Topology(shards=8, halo=2, input="sharded"),
+    Topology(shards=8, halo=4, coarse=2),
+    Topology(shards=8, halo=7, input="sharded"),
+    Topology(shards=8, halo=1, shuffle=True),
+    Topology(shards=8, halo=1, shuffle=True, coarse=1, input="sharded"),
+    Topology(shards=30, halo=2),
+]
+
+
+@pytest.fixture(autouse=True)
+def single() -> Iterator[None]:
+    """Compute with one thread: ranks take turns, and threads of idle ones would wait busily."""
+    with one_thread():
+        yield
+
+
+def data(shape: Shape, rows: int = 7) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(3)
+    inputs = torch.randn(rows, shape.widths[0], generator=generator, dtype=torch.float64)
+    wanted = torch.rand(rows, shape.widths[-1], generator=generator, dtype=torch.float64)
+    return inputs, wanted / wanted.sum(1, keepdim=True)
+
+
+def on_ranks(ranks: int, program: Callable[[Communicator], Any]) -> list[Any]:
+    return [program(Alone())] if ranks == 1 else run_ranks(ranks, program)
+
+
+def trained(
+    shape: Shape,
+    ranks: int,
+    *,
+    steps: int = 20,
+    dtype: torch.dtype = torch.float64,
+    collectives: bool = True,
+) -> tuple[Twin, Twin, list[float], list[float]]:
+    """Train a network on ranks, and its twin; return both, and their losses."""
+    inputs, wanted = data(shape)
+    loss: LossName = "cross-entropy" if shape.activations[-1] == "softmax" else "squared"
+
+    def begin(communicator: Communicator) -> RankedNetwork:
+        return RankedNetwork(shape, communicator, loss=loss, dtype=dtype, collectives=collectives)
+
+    def train(communicator: Communicator) -> tuple[RankedNetwork, list[float]]:
+        network = begin(communicator)
+        losses = []
+        for _ in range(steps):
+            network.descend(inputs.to(dtype), wanted.to(dtype), 0.1)
+            losses.append(network.loss())
+        network.close()
+        return network, losses
+
+    plain = Twin(shape, on_ranks(ranks, begin))
+    expected = [plain.descend(inputs, wanted, 0.1) for _ in range(steps)]
+    found = on_ranks(ranks, train)
+    return Twin(shape, [network for network, _ in found]), plain, found[0][1], expected
+
+
+def assert_same(found: Twin, plain: Twin, tolerance: float) -> None:
+    for ours, theirs, mask in zip(found.weights, plain.weights, plain.masks, strict=True):
+        scale = theirs.abs().max()
+        assert ((ours - theirs) * mask).abs().max() <= tolerance * scale
+    for ours, theirs in zip(found.biases, plain.biases, strict=True):
+        assert (ours - theirs).abs().max() <= tolerance
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES, ids=str)
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_twenty_steps_end_in_the_weights_of_the_masked_dense_network(
+    topology: Topology, ranks: int
+) -> None:
+    if topology.shards < ranks:
+        pytest.skip("a rank has a shard or more")
+    shape = Shape(WIDTHS, TANH, topology)
+
+    found, plain, losses, expected = trained(shape, ranks)
+
+    assert_same(found, plain, 1e-12)
+    assert losses == pytest.approx(expected, rel=1e-12)
+    assert sum(int(mask.sum()) for mask in plain.masks) == count_weights(topology, WIDTHS)
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES[1:6], ids=str)
+def test_in_single_precision_they_agree_to_its_rounding(topology: Topology) -> None:
+    found, plain, _, _ = trained(Shape(WIDTHS, TANH, topology), 3, dtype=torch.float32)
+
+    assert_same(found, plain, 1e-5)
+
+
+@pytest.mark.parametrize("halo", ["full", 1, 3])
+def test_sixty_four_ranks_agree_too(halo: Halo) -> None:
+    shape = Shape((12, 130, 64, 70), ("tanh", "relu", "identity"), Topology(shards=64, halo=halo))
+
+    found, plain, _, _ = trained(shape, 64, steps=3)
+
+    assert_same(found, plain, 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("activation", "last"),
+    [*product(["sigmoid", "tanh", "relu", "gelu"], ["identity", "softmax"]), ("relu", "sigmoid")],
+)
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_every_activation_and_both_losses_agree(
+    activation: Activation, last: Activation, ranks: int
+) -> None:
+    shape = Shape((5, 16, 12, 6), (activation, activation, last), Topology(shards=4, halo=1))
+
+    found, plain, losses, expected = trained(shape, ranks)
+
+    assert_same(found, plain, 1e-12)
+    assert losses == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_collectives_do_what_messages_do(ranks: int) -> None:
+    shape = Shape(WIDTHS, TANH, Topology(shards=4))
+
+    quick, plain, _, _ = trained(shape, ranks, collectives=True)
+    slow, _, _, _ = trained(shape, ranks, collectives=False)
+
+    assert_same(quick, plain, 1e-12)
+    assert_same(slow, plain, 1e-12)
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES[2:5], ids=str)
+def test_the_number_of_ranks_does_not_change_a_bit(topology: Topology) -> None:
+    shape = Shape(WIDTHS, TANH, topology)
+
+    ends = [trained(shape, ranks, dtype=torch.float32)[0] for ranks in (1, 2, 4)]
+
+    for other in ends[1:]:
+        for mine, theirs in zip(ends[0].weights, other.weights, strict=True):
+            assert torch.equal(mine, theirs)
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES, ids=str)
+def test_one_row_at_a_time_agrees_too(topology: Topology) -> None:
+    shape = Shape(WIDTHS, TANH, topology)
+    inputs, wanted = data(shape, rows=1)
+    network = RankedNetwork(shape, Alone(), dtype=torch.float64)
+    plain = Twin(shape, [network])
+
+    for _ in range(5):
+        network.descend(inputs, wanted, 0.1)
+        plain.descend(inputs, wanted, 0.1)
+
+    assert_same(Twin(shape, [network]), plain, 1e-12)
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES, ids=str)
+def test_gradients_are_those_of_finite_differences(topology: Topology) -> None:
+    shape = Shape((6, 32, 33, 30), ("tanh", "sigmoid", "identity"), topology)
+    inputs, wanted = data(shape, rows=3)
+    network = RankedNetwork(shape, Alone(), dtype=torch.float64)
+    gradients = network.gradients(inputs, wanted)
+    rng = torch.Generator().manual_seed(1)
+
+    for layer, of_runs in zip(network.layers, gradients, strict=True):
+        run = layer.runs[0]
+        for param, gradient in zip((run.weight, run.bias), of_runs[0], strict=True):
+            at = int(torch.randint(param.numel(), (1,), generator=rng))
+            values = []
+            for change in (1e-5, -2e-5, 1e-5):
+                param.view(-1)[at] += change
+                network.gradients(inputs, wanted)
+                values.append(network.loss())
+            slope = (values[0] - values[1]) / 2e-5
+            assert gradient.reshape(-1)[at].item() == pytest.approx(slope, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (lambda: Shape((3,), ()), "a network has an input and an output"),
+        (lambda: Shape((3, 0, 2), ("tanh", "tanh")), "every layer has 1 neuron or more"),
+        (lambda: Shape((3, 4, 2), ("tanh",)), "1 activations for 2 layers"),
+        (
+            lambda: Shape((3, 4), ("cosine",)),  # type: ignore[arg-type] # as a file may say
+            "'cosine' is no activation",
+        ),
+        (lambda: Shape((3, 4, 2), ("softmax", "tanh")), "softmax stands at the end"),
+    ],
+)
+def test_what_is_no_network_is_refused(shape: Callable[[], Shape], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        shape()
