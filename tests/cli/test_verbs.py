@@ -159,6 +159,12 @@ OPTIONS = {
         "--optimisation",
         "--credits",
         "--transport",
+        "--supervise",
+        "--standby",
+        "--board",
+        "--transfers",
+        "--no-compute",
+        "--slowdown",
         "--processors",
         "--runtimes",
         "--shape",
@@ -785,7 +791,7 @@ def test_serve_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         *("--host", "0.0.0.0", "--port", "0", "--queue", "0", "--optimisation", "extended"),  # noqa: S104 - handed on
         *("--credits", "3", "--transport", "processes", "--processors", "cpu0"),
         *("--runtimes", "onnxruntime", "--shape", "a=1,3", "--fix", "c=2.5", "--json"),
-        *("--max-latency", "80 ms", "--min-rate", "5 /s"),
+        *("--max-latency", "80 ms", "--min-rate", "5 /s", "--supervise", "--no-standby"),
     )
 
     call = workflow_calls["serve_network"]
@@ -800,6 +806,9 @@ def test_serve_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "queue": 0,
         "credits": 3,
         "transport": "processes",
+        "supervise": True,
+        "standby": False,
+        "simulation": None,
         "cutting": Cutting(shapes={"a": (1, 3)}, fixed={"c": 2.5}),
         "engines": Engines(
             processors=("cpu0",), runtimes=("onnxruntime",), optimisation="extended"
@@ -816,7 +825,21 @@ def test_serve_leaves_to_the_project_what_was_not_said(
     call = workflow_calls["serve_network"]
     unasked = (None, Cutting(), Engines(), Wish())
     asked = {name for name, value in call.items() if value not in unasked}
-    assert asked == {"given", "ready", "progress", "transport"}
+    assert asked == {"given", "ready", "progress", "transport", "supervise", "standby"}
+    assert (call["supervise"], call["standby"]) == (False, True)
+
+
+def test_serve_on_a_board_hands_on_how_it_is_simulated(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    evener(
+        *("serve", "tiny", "--board", "khadas-vim3", "--transfers", "--no-compute"),
+        *("--slowdown", "2.5"),
+    )
+
+    assert workflow_calls["serve_network"]["simulation"] == workflow.Simulation(
+        board="khadas-vim3", transfers=True, compute=False, slowdown=2.5
+    )
 
 
 def ready_at_once(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:

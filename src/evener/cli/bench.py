@@ -127,7 +127,9 @@ def command(
     """
     from evener import workflow
 
-    options.refuse_without_board(basis, slowdown, no_compute=no_compute)
+    options.refuse_without_board(
+        basis.board, slowdown, transfers=basis.transfers, no_compute=no_compute
+    )
     if basis.board is not None and little is not None:
         raise click.UsageError(
             "--little throttles cores of this machine, and a board has little ones of its own: "

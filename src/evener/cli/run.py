@@ -98,18 +98,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many frames go through the stages at once, where the network can.",
 )
-@click.option(
-    "--supervise",
-    is_flag=True,
-    help="Go on by another plan where a stage fails, hangs or stays slower than planned.",
-)
-@click.option(
-    "--standby/--no-standby",
-    default=True,
-    show_default=True,
-    help="With --supervise, hold ready what is needed once a stage fails, where memory allows; "
-    "without it no answer comes until that is opened.",
-)
+@options.supervision_options
 @options.simulation_options
 @options.processors_option
 @options.runtimes_option(options.EQUAL_RUNTIMES)
@@ -172,7 +161,9 @@ def command(
             writing=writing,
         )
         return _answer(on_board, writing, as_json=as_json)
-    options.refuse_without_board(basis, slowdown, no_compute=no_compute)
+    options.refuse_without_board(
+        basis.board, slowdown, transfers=basis.transfers, no_compute=no_compute
+    )
     here = partial(
         workflow.run_network,
         net,

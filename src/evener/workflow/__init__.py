@@ -31,6 +31,7 @@ from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
 from evener.workflow.serve import Serving as Serving
 from evener.workflow.serve import serve_network as serve_network
+from evener.workflow.served import Simulation as Simulation
 from evener.workflow.split import split_network as split_network
 from evener.workflow.times import Basis as Basis
 from evener.workflow.wish import Wish as Wish

@@ -187,10 +187,10 @@ def check_board_plan(plan: Plan, profile: Profile, processors: Sequence[str] | N
 
 
 def check_slowdown(slowdown: float) -> None:
-    """Refuse what is no slowdown.
+    """Refuse a factor by which nothing can be slowed down.
 
     Raises:
-        InputError: it speeds up, or a lane could not be made to wait so long.
+        InputError: it is below 1, or so great that lanes would wait for days.
     """
     if not 1 <= slowdown <= _SLOWEST:
         raise InputError(
