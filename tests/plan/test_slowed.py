@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evener.artifacts.plan import Asked, Unit
-from evener.artifacts.profile import HandOff, Profile, Transfer
+from evener.artifacts.profile import Contention, HandOff, Profile, Transfer
 from evener.plan.decide import make_plan
 from evener.plan.slowed import plan_what_is_left, slow_down
 
@@ -60,6 +60,15 @@ def test_what_is_lost_is_not_used(board: Profile) -> None:
         assert lost not in used
         assert set(used) <= set(units)
         assert len(used) == len(set(used))
+
+
+def test_contention_of_a_processor_that_is_not_there_is_left_out(board: Profile) -> None:
+    here = Contention(processor="big", others=1, factor=1.5)
+    gone = Contention(processor="gone", others=1, factor=2.0)
+
+    left, _ = slow_down(msgspec.structs.replace(board, contention=(here, gone)), {("big", 0): inf})
+
+    assert left.contention == (here,)
 
 
 def test_where_all_is_lost_there_is_no_plan(board: Profile) -> None:

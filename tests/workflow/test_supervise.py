@@ -16,7 +16,7 @@ import pytest
 from evener.artifacts.files import save
 from evener.artifacts.plan import Plan
 from evener.artifacts.processors import Processor
-from evener.artifacts.profile import Profile
+from evener.artifacts.profile import Contention, Profile
 from evener.data.frames import Frames
 from evener.errors import InputError
 from evener.network.frames import random_frames
@@ -117,7 +117,12 @@ def test_other_plans_use_the_processors_and_runtimes_of_the_network_only(opened:
     machine = msgspec.structs.replace(
         profile.machine, processors=(*profile.machine.processors, elsewhere)
     )
-    wider = msgspec.structs.replace(profile, segments=(*profile.segments, *quick), machine=machine)
+    wider = msgspec.structs.replace(
+        profile,
+        segments=(*profile.segments, *quick),
+        machine=machine,
+        contention=(*profile.contention, Contention(processor="elsewhere", others=1, factor=2.0)),
+    )
     broken = breaking(opened, lane.cores[0], after=5)
     frames = random_frames(opened.network.inputs, 20, seed=0)
     seen: list[int] = []

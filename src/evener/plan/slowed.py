@@ -98,7 +98,7 @@ def slow_down(profile: Profile, slowdowns: Mapping[Unit, float]) -> tuple[Profil
     contention = tuple(
         msgspec.structs.replace(one, processor=kind.name)
         for one in profile.contention
-        for kind, _ in kinds[one.processor]
+        for kind, _ in kinds.get(one.processor, ())
     )
     processors = tuple(kind for found in kinds.values() for kind, _ in found)
     left = msgspec.structs.replace(

@@ -67,6 +67,7 @@ def supervised(
             for one in profile.segments
             if one.processor in names and one.runtime in opened.runtimes
         ),
+        contention=tuple(one for one in profile.contention if one.processor in names),
     )
     return SupervisedPipeline(
         plan,
