@@ -28,7 +28,7 @@ from evener.run.entry import Frame
 from evener.run.pipeline import Pipeline
 from evener.runtime import pinning
 from evener.runtime.onnxruntime import OnnxRuntime
-from evener.runtime.session import Array, Optimisation
+from evener.runtime.session import Array, Optimisation, Session
 from evener.testing import plans, tiny
 from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, vector
 
@@ -591,6 +591,50 @@ def test_an_unknown_transport_is_refused() -> None:
             runtimes={"scripted": ScriptedRuntime()},
             transport="pigeon",
         )
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize(
+    ("end", "error", "why"),
+    [
+        (
+            lambda pipeline: pipeline.abandon(StageFailedError("not needed any more", stage=-1)),
+            StageFailedError,
+            "not needed any more",
+        ),
+        (lambda pipeline: pipeline.close(), ChannelClosedError, "the pipeline is closed"),
+    ],
+    ids=["abandoned", "closed"],
+)
+def test_one_that_is_given_up_while_it_opens_opens_no_further_lane(
+    monkeypatch: pytest.MonkeyPatch,
+    end: Callable[[Pipeline], None],
+    error: type[Exception],
+    why: str,
+    lanes: int,
+) -> None:
+    runtime = ScriptedRuntime()
+    open_session = runtime.open
+
+    def open_and_end(model: bytes, *, cores: tuple[int, ...], **_: object) -> Session:
+        session = open_session(model, cores=cores)
+        end(pipeline)
+        return session
+
+    monkeypatch.setattr(runtime, "open", open_and_end)
+    pipeline = Pipeline(
+        chain((1, [DEVICE] * lanes), (1, [DEVICE])),
+        texts(2),
+        inputs=[vector("x")],
+        runtimes={"scripted": runtime},
+    )
+
+    with pytest.raises(error, match=why):
+        pipeline.__enter__()
+    for thread in lane_threads():
+        thread.join(PATIENCE_S)
+
+    assert [session.closed for session in runtime.sessions] == [True]
 
 
 def test_a_segment_that_a_runtime_refuses_is_named_and_nothing_stays_open() -> None:

@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from signal import Signals
@@ -17,7 +18,7 @@ from evener.artifacts.tensor import Tensor
 from evener.errors import ChannelClosedError, InputError, StageFailedError
 from evener.run.entry import Frame
 from evener.run.pipeline import Pipeline
-from evener.runtime import pinning
+from evener.runtime import pinning, priority
 from evener.runtime.onnxruntime import OnnxRuntime
 from evener.runtime.session import Array
 from evener.testing import plans, tiny
@@ -119,6 +120,65 @@ def test_an_open_pipeline_runs_again_after_a_frame_failed_with_the_traceback_fro
     assert "ValueError: h1>y does not like 4" in "".join(failure.__notes__)
     assert "scripted_runtime.py" in "".join(failure.__notes__)
     assert pipeline.in_flight == {}
+
+
+@pytest.fixture
+def standing(monkeypatch: pytest.MonkeyPatch) -> dict[int, list[str]]:
+    """Note what each process was told, instead of telling the kernel, which may forbid it."""
+    told: dict[int, list[str]] = {}
+
+    def stand_behind(process: int) -> bool:
+        told.setdefault(process, []).append("behind")
+        return True
+
+    monkeypatch.setattr(priority, "stand_behind", stand_behind)
+    monkeypatch.setattr(priority, "step_forward", lambda process: told[process].append("forward"))
+    return told
+
+
+def test_lanes_stand_behind_until_the_first_run(standing: dict[int, list[str]]) -> None:
+    pipeline = scripted()
+    pipeline.open_behind()
+    try:
+        assert list(standing.values()) == [["behind"]] * 2
+        for _ in range(2):
+            assert values(pipeline, numbered(1)) == [(0, 2)]
+    finally:
+        pipeline.close()
+
+    assert list(standing.values()) == [["behind", "forward"]] * 2
+
+
+def test_lanes_that_are_needed_before_they_are_launched_never_stand_behind(
+    standing: dict[int, list[str]],
+) -> None:
+    pipeline = scripted()
+
+    pipeline.step_forward()
+    pipeline.open_behind()
+    pipeline.close()
+
+    assert standing == {}
+
+
+def test_a_lane_that_is_needed_while_it_is_launched_comes_forward(
+    standing: dict[int, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline, noted = scripted(), priority.stand_behind
+    taking = threading.Thread(target=pipeline.step_forward)
+
+    def stand_behind(process: int) -> bool:
+        if taking.ident is None:
+            taking.start()
+        return noted(process)
+
+    monkeypatch.setattr(priority, "stand_behind", stand_behind)
+    pipeline.open_behind()
+    taking.join(PATIENCE_S)
+    pipeline.close()
+
+    assert all(told == ["behind", "forward"] for told in standing.values())
+    assert standing
 
 
 def test_a_killed_process_is_named_and_what_was_not_emitted_is_still_known() -> None:

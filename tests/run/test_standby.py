@@ -1,5 +1,6 @@
 """Pipelines that are held ready for the case that a lane fails."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +40,7 @@ class Opener:
         self.asked: list[Plan] = []
         self.made: list[Pipeline] = []
         self.refused: set[str] = set()
+        self.errors: dict[str, Exception] = {}
         self.held_up: dict[str, threading.Event] = {}
         self.begun = threading.Event()
 
@@ -50,6 +52,8 @@ class Opener:
             self.begun.set()
             if name in self.held_up:
                 assert self.held_up[name].wait(PATIENCE_S)
+            if name in self.errors:
+                raise self.errors[name]
             return b"refuse" if name in self.refused else b"x>y"
 
         runtimes = {"scripted": self.runtime}
@@ -166,6 +170,43 @@ def test_a_plan_that_could_not_be_opened_is_not_tried_again(
     assert opener.asked == [plan_on("big"), plan_on("little")]
 
 
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [(OSError(11, "no process"), "[Errno 11] no process"), (MemoryError(), "MemoryError")],
+)
+def test_a_machine_without_room_for_it_costs_the_spare_and_not_the_run(
+    make: Callable[..., Standby],
+    opener: Opener,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    why: str,
+) -> None:
+    standby = make()
+    wanted = [(plan_on("big"), without("little")), (plan_on("little"), without("big"))]
+    opener.errors = {"big": error}
+
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            assert standby.hold(wanted)
+
+    assert standby.held == (plan_on("little"),)
+    assert opener.asked == [plan_on("big"), plan_on("little")]
+    assert caplog.messages == [f"the plan 'one session: big[]' cannot be held ready: {why}"]
+
+
+def test_nobody_waits_for_one_whose_opening_ended_with_a_fault_of_the_program(
+    make: Callable[..., Standby], opener: Opener
+) -> None:
+    standby = make()
+    opener.errors = {"big": ZeroDivisionError("a fault")}
+
+    with pytest.raises(ZeroDivisionError, match="a fault"):
+        standby.hold([(plan_on("big"), NOTHING)])
+
+    assert not standby.opening
+    assert standby.take(plan_on("big"), NOTHING) is None
+
+
 def test_what_is_wrong_with_the_plan_itself_is_raised(make: Callable[..., Standby]) -> None:
     stage = msgspec.structs.replace(plan_on("big").stages[0], inputs=("z",), outputs=("z",))
     wrong = msgspec.structs.replace(plan_on("big"), stages=(stage,))
@@ -261,3 +302,71 @@ def test_one_that_is_being_opened_is_given_up_for_the_end_or_for_another(
     standby.begin()
     assert standby.hold([(plan_on("big"), NOTHING)])  # it was no fault of the plan
     assert list(standby.held) == [plan_on("big")]
+
+
+class OpenLate(Pipeline):
+    """A pipeline that is open, but does not say so before it may."""
+
+    def __init__(self, plan: Plan, runtime: ScriptedRuntime) -> None:
+        super().__init__(
+            plan, lambda *_: b"x>y", inputs=[vector("x")], runtimes={"scripted": runtime}
+        )
+        self.open, self.may_say_so = threading.Event(), threading.Event()
+
+    def open_behind(self) -> None:
+        super().open_behind()
+        self.open.set()
+        assert self.may_say_so.wait(PATIENCE_S)
+
+
+@pytest.mark.parametrize("how", ["close", "interrupt"])
+def test_one_that_is_open_just_after_it_was_given_up_is_closed_at_once(how: str) -> None:
+    runtime = ScriptedRuntime()
+    late = OpenLate(plan_on("big"), runtime)
+    standby = Standby(lambda _: late, lambda _: True, most=4, margin=0.05)
+    with ThreadPoolExecutor(1) as pool:
+        holding = pool.submit(standby.hold, [(plan_on("big"), NOTHING)])
+        assert late.open.wait(PATIENCE_S)
+        getattr(standby, how)()
+        late.may_say_so.set()
+
+        assert not holding.result(PATIENCE_S)
+
+    assert standby.held == ()
+    assert [session.closed for session in runtime.sessions] == [True]
+
+
+def test_what_is_closed_holds_nothing_any_more(
+    make: Callable[..., Standby], opener: Opener
+) -> None:
+    standby = make()
+    standby.close()
+
+    standby.begin()
+
+    assert not standby.hold([(plan_on("big"), NOTHING)])
+    assert opener.asked == []
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_after_an_interrupt_no_more_is_planned(
+    make: Callable[..., Standby], opener: Opener, held: bool
+) -> None:
+    standby = make()
+    if held:
+        standby.hold([(plan_on("a"), NOTHING)])
+    planned = []
+
+    def wanted() -> Iterator[tuple[Plan, dict[Unit, float]]]:
+        for name in ("b", "c", "d"):
+            planned.append(name)
+            if name == "c":
+                standby.interrupt()
+            yield plan_on(name, 9.0), NOTHING
+
+    assert not standby.hold(wanted())
+
+    assert planned == ["b", "c"]
+    # Which of those held are useless is known only once all is planned.
+    assert standby.held == ((plan_on("a"),) if held else (plan_on("b", 9.0),))
+    assert len(opener.asked) == 1

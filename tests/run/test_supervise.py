@@ -193,6 +193,23 @@ def test_what_a_failure_needs_is_open_before_it_happens() -> None:
     assert all(session.closed for session in machine.sessions.sessions)
 
 
+def test_the_likeliest_loss_is_prepared_for_before_the_next_is_planned_for() -> None:
+    machine, order = Machine(), []
+
+    def noted(slowdowns: Slowdowns) -> Plan | None:
+        order.append("plan")
+        return replan(slowdowns)
+
+    def may_hold(plan: Plan) -> bool:
+        order.append(plan.outline)
+        return True
+
+    with machine.supervised(replan=noted, may_hold=may_hold) as pipeline:
+        holding(machine, pipeline, numbered(3))
+
+    assert order == ["plan", "one session: little[]", "plan", "one session: big[]"]
+
+
 def test_nothing_is_held_ready_without_room_nor_before_a_plan_has_run_for_a_while() -> None:
     for may_hold, after_s in ((False, 60.0), (True, 0.5)):
         machine = Machine(Once(("little", 7)))

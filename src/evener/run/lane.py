@@ -70,7 +70,7 @@ class Worker(Protocol):
         ...
 
     def step_forward(self) -> None:
-        """Take its share of the cores from now on."""
+        """Take its share of the cores from now on, also if it is launched `behind` only then."""
         ...
 
     def open(self, models: Sequence[bytes]) -> Sequence[Ports]:

@@ -125,7 +125,7 @@ class Lookout:
             if self._held_for[1] == slowdowns or now_s < again_s:
                 return
         losses = likeliest_losses(plan, slowdowns)
-        if self._standby.hold([self._plans.after(lost) for lost in losses]):
+        if self._standby.hold(self._plans.after(lost) for lost in losses):
             self._held_for, self._held_at_s = (plan, slowdowns), now_s
 
     def broke_down(self, run: SupervisedRun, error: Exception) -> None:

@@ -145,7 +145,8 @@ class Pipeline:
         Raises:
             InputError: this process may not use a core of the plan, or the segments do not fit
                 together.
-            StageFailedError: a runtime refused a segment. Nothing stays open.
+            StageFailedError: a runtime refused a segment, or it was given up meanwhile.
+            ChannelClosedError: it was closed meanwhile. Nothing stays open in either case.
         """
         try:
             self._open()
@@ -161,17 +162,18 @@ class Pipeline:
         Processes of lanes then stand behind (`evener.runtime.priority`), threads do not.
 
         Raises:
-            InputError, StageFailedError: as `with` does.
+            InputError, StageFailedError, ChannelClosedError: as `with` does.
         """
         self._behind = True
         self.__enter__()
 
     def step_forward(self) -> None:
-        """Take its share of the cores, after `open_behind`; the first run does."""
-        if self._behind:
-            self._behind = False
-            for lane in (lane for stage in self._lanes for lane in stage):
-                lane.step_forward()
+        """Take its share of the cores from now on; each run does.
+
+        Any thread may call it, before or during `open_behind` too, which then leaves it in front.
+        """
+        for lane in (lane for stage in self._lanes for lane in stage):
+            lane.step_forward()
 
     def __exit__(
         self,
@@ -318,6 +320,7 @@ class Pipeline:
     def _open(self) -> None:
         for stage in self._lanes:
             for lane in stage:
+                self._check_open()
                 lane.launch(self._runtimes, self._optimisation, behind=self._behind)
         wirings: list[list[Wiring]] = []
         tensors = [self.inputs]
@@ -352,7 +355,25 @@ class Pipeline:
                 planned if told is None else handed_on(planned, ports, states, told)
             ),
             states=states,
+            check_open=self._check_open,
         )
+
+    def _check_open(self) -> None:
+        """Check that nobody closed it meanwhile.
+
+        Raises:
+            StageFailedError: it was given up, or a lane broke down.
+            ChannelClosedError: it was closed.
+        """
+        failure: StageFailedError | None = None
+        try:
+            self._entry.check_open()
+        except ChannelClosedError as closed:
+            if not isinstance(closed.__cause__, StageFailedError):
+                raise
+            failure = closed.__cause__
+        if failure is not None:
+            raise failure
 
     def _shut(self, cause: Exception | None = None) -> None:
         """Tell every lane to end, and wait for none."""

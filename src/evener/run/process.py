@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -53,6 +54,8 @@ class LaneProcess:
         self._link: Link | None = None
         self._orders: Correspondence | None = None
         self._gauge = Gauge([0.0] * GAUGE_DOUBLES)
+        self._standing = threading.Lock()  # guards the two that follow
+        self._forward = False
         self._behind = False
         self._ending = False
 
@@ -73,8 +76,9 @@ class LaneProcess:
                 stdin=subprocess.DEVNULL,
                 process_group=0,  # Ctrl-C is for the pipeline, which then ends its lanes
             )
-        if behind:
-            self._behind = priority.stand_behind(self._process.pid)
+        with self._standing:
+            if behind and not self._forward:
+                self._behind = priority.stand_behind(self._process.pid)
         self._link = Link(here)
         self._orders = Correspondence(
             self._link,
@@ -93,9 +97,11 @@ class LaneProcess:
 
     def step_forward(self) -> None:
         """Let its process take its share of the cores; see `Worker.step_forward`."""
-        if self._process is not None and self._behind:
-            self._behind = False
-            priority.step_forward(self._process.pid)
+        with self._standing:
+            self._forward = True
+            if self._process is not None and self._behind:
+                self._behind = False
+                priority.step_forward(self._process.pid)
 
     def open(self, models: Sequence[bytes]) -> Sequence[Ports]:
         """Open a session for each part; see `evener.run.lane.Worker.open`."""

@@ -19,6 +19,7 @@ def open_stage(
     inputs: Sequence[Tensor],
     outputs_of: Callable[[Sequence[Ports]], Sequence[str]],
     states: Sequence[State],
+    check_open: Callable[[], None],
 ) -> list[Wiring]:
     """Open the lanes of one stage; no longer than that are its models in memory.
 
@@ -29,6 +30,7 @@ def open_stage(
         inputs: what comes in.
         outputs_of: names what the stage hands on, by what the sessions of a lane read and write.
         states: those of the network.
+        check_open: called before each lane is opened; raises where the pipeline was closed.
 
     Raises:
         InputError: the segments do not fit together, or several lanes would keep one state.
@@ -37,6 +39,7 @@ def open_stage(
     made: dict[tuple[int, int, str], bytes] = {}
     wirings: list[Wiring] = []
     for lane in lanes:
+        check_open()
         keys = [(p.first_block, p.last_block, p.precision) for p in lane.lane.parts]
         made |= {key: segments_in(key[2])(*key[:2]) for key in keys if key not in made}
         ports = lane.open([made[key] for key in keys])

@@ -4,9 +4,12 @@ A pipeline that waits for its first run uses memory and nothing else. So what ta
 failure, planning and opening sessions, is done before it, behind the pipeline that works.
 """
 
+import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from math import inf, isinf
+from typing import Final
 
 import msgspec
 
@@ -17,6 +20,8 @@ from evener.run.leaving import Leaving
 from evener.run.monitor import beats
 from evener.run.pipeline import Pipeline
 from evener.run.running import Running
+
+_LOG: Final = logging.getLogger(__name__)
 
 Wanted = tuple[Plan, Slowdowns]
 """A plan, and what is lost or slow when it is needed."""
@@ -51,6 +56,7 @@ class Standby:
         self._opening: Running | None = None
         self._refused: list[Plan] = []
         self._over = False
+        self._closed = False
         self._leaving = Leaving()
 
     @property
@@ -76,13 +82,14 @@ class Standby:
             self._over = True
             self._give_up_opening()
 
-    def hold(self, wanted: Sequence[Wanted]) -> bool:
+    def hold(self, wanted: Iterable[Wanted]) -> bool:
         """Hold what is wanted, as far as there is room, and nothing else.
 
         Waits until it is open. A plan that could not be opened is not tried again.
 
         Args:
-            wanted: the likeliest first.
+            wanted: the likeliest first. One that is made while it is asked for, as planning takes
+                a while, is not asked for after an interrupt.
 
         Returns:
             Whether it came to its end; not if it was interrupted.
@@ -90,21 +97,16 @@ class Standby:
         Raises:
             InputError: see `Pipeline`.
         """
-        with self._changed:
-            useless = [
-                one
-                for one in self._held
-                if not one.pipeline.usable or not any(self._serves(one, *each) for each in wanted)
-            ]
-            self._held = [one for one in self._held if one not in useless]
-        for one in useless:
-            self._leaving.close(one.pipeline)
-        for plan, under in wanted:
+        if self.held:  # which of them are useless only all that is wanted tells
+            wanted = list(self._until_stopped(wanted))
+            if self._stopped():
+                return False
+            self._close_useless(wanted)
+        for plan, under in self._until_stopped(wanted):
             spare = self._begin_opening(plan, under)
             if spare is not None:
                 self._open(spare)
-        with self._changed:
-            return not self._over
+        return not self._stopped()
 
     def take(self, plan: Plan, slowdowns: Slowdowns) -> Running | None:
         """Take a pipeline for a plan, or for one that is as good by the margin, if one is ready.
@@ -130,12 +132,42 @@ class Standby:
             return None if waited is None else msgspec.structs.replace(waited, ready=False)
 
     def close(self) -> None:
-        """Close everything that is held, and wait for it; `hold` must not be running."""
+        """Close everything that is held, and wait for it; nothing is held from then on.
+
+        Another thread may be in `hold`: what that opens just now is given up, and closed before it
+        returns.
+        """
         with self._changed:
+            self._closed = True
+            self._give_up_opening()
             held, self._held = self._held, []
         for one in held:
             self._leaving.close(one.pipeline)
         self._leaving.wait()
+
+    def _stopped(self) -> bool:
+        with self._changed:
+            return self._over or self._closed
+
+    def _until_stopped(self, wanted: Iterable[Wanted]) -> Iterator[Wanted]:
+        """Ask for one after the other, as long as `hold` may open any."""
+        left = iter(wanted)
+        while not self._stopped():
+            try:
+                yield next(left)
+            except StopIteration:
+                return
+
+    def _close_useless(self, wanted: Iterable[Wanted]) -> None:
+        with self._changed:
+            useless = [
+                one
+                for one in self._held
+                if not one.pipeline.usable or not any(self._serves(one, *each) for each in wanted)
+            ]
+            self._held = [one for one in self._held if one not in useless]
+        for one in useless:
+            self._leaving.close(one.pipeline)
 
     def _take_held(self, plan: Plan, slowdowns: Slowdowns) -> Running | None:
         for one in self._held:
@@ -146,7 +178,9 @@ class Standby:
 
     def _begin_opening(self, plan: Plan, under: Slowdowns) -> Running | None:
         with self._changed:
-            if self._over or plan in self._refused or len(self._held) >= self._most:
+            if self._over or self._closed:
+                return None
+            if plan in self._refused or len(self._held) >= self._most:
                 return None
             if any(self._serves(one, plan, under) for one in self._held):
                 return None
@@ -157,17 +191,26 @@ class Standby:
             return self._opening
 
     def _open(self, spare: Running) -> None:
+        refusal: Exception | None = None
+        opened = False
         try:
             spare.pipeline.open_behind()
-        except EvenerError as refusal:
-            if not self._end_opening(spare, opened=False):
-                return  # it was given up, which is no fault of the plan
-            if not isinstance(refusal, StageFailedError):
-                raise
-            self._refused.append(spare.plan)
-        else:
-            if not self._end_opening(spare, opened=True):
-                self._leaving.close(spare.pipeline)
+            opened = True
+        except (EvenerError, OSError, MemoryError) as error:  # no process or memory to be had
+            refusal = error
+        finally:  # whatever else it is, `take` may wait for the end of it
+            wanted = self._end_opening(spare, opened=opened)
+        if not wanted:  # it was given up, which is no fault of the plan
+            if opened:
+                with suppress(StageFailedError):  # a lane that does not end is left to itself
+                    spare.pipeline.close()
+        elif isinstance(refusal, StageFailedError | OSError | MemoryError):
+            why = str(refusal) or type(refusal).__name__
+            _LOG.warning("the plan '%s' cannot be held ready: %s", spare.plan.outline, why)
+            with self._changed:
+                self._refused.append(spare.plan)
+        elif refusal is not None:
+            raise refusal
 
     def _end_opening(self, spare: Running, *, opened: bool) -> bool:
         """Note what came of it; return whether it had not been given up."""
@@ -184,6 +227,7 @@ class Standby:
         if self._opening is not None:
             self._opening.pipeline.abandon(StageFailedError("it is not needed any more", stage=-1))
             self._opening = None
+            self._changed.notify_all()
 
     def _serves(self, one: Running, plan: Plan, slowdowns: Slowdowns) -> bool:
         """Whether it does for a plan: the same, or not worse by the margin as things are."""
