@@ -1,5 +1,6 @@
 """Open the plan that suits what is left of a machine."""
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Final
@@ -45,6 +46,7 @@ class Plans:
         self._condition = condition
         self._standby = standby
         self._clock = clock
+        self._knowing = threading.Lock()  # guards what is known; not held while a plan is made
         self._known: dict[frozenset[tuple[Unit, float]], Plan | None] = {}
         self.begin()
 
@@ -58,12 +60,15 @@ class Plans:
         if self._home_units.isdisjoint(slowdowns):
             return self.home
         key = frozenset(slowdowns.items())
-        if key not in self._known:
-            plan = self._replan(slowdowns)
+        with self._knowing:
+            if key in self._known:
+                return self._known[key]
+        plan = self._replan(slowdowns)
+        with self._knowing:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[key] = plan
-        return self._known[key]
+        return plan
 
     def after(self, slowdowns: Slowdowns) -> tuple[Plan, Slowdowns]:
         """Return the plan that `open_what_is_left` opens, and what it holds for lost or slow."""
