@@ -4,6 +4,7 @@ import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from types import MethodType, SimpleNamespace
+from typing import Any
 from weakref import WeakMethod
 
 import numpy as np
@@ -19,7 +20,7 @@ pytest.importorskip("torch", reason="the extra 'pytorch' is not installed")
 pytest.importorskip("onnx2fx", reason="the extra 'pytorch' is not installed")
 import torch
 
-from evener.runtime import cuda_graph
+from evener.runtime import cuda_graph, onnx2fx
 
 
 class Replayed:
@@ -147,6 +148,29 @@ def test_what_cannot_be_captured_is_refused_with_the_reason(
         RuntimeFailedError, match="cannot capture the network as a CUDA graph: operation not"
     ):
         cuda_graph.open_on_gpu(tiny.dense(), 0, tolerance=1e-4)
+
+
+@pytest.mark.parametrize("failing", ["reference", "_captured", "check"])
+def test_what_fails_on_the_way_gives_back_the_weights(
+    gpu: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    del gpu
+    made = []
+
+    def traced(*args: Any) -> onnx2fx.Traced:  # noqa: ANN401 - handed on
+        made.append(onnx2fx.traced(*args))
+        return made[-1]
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cuda_graph, "traced", traced)
+    monkeypatch.setattr(cuda_graph if failing == "_captured" else trial, failing, fail)
+
+    with pytest.raises(KeyboardInterrupt):
+        cuda_graph.open_on_gpu(tiny.dense(), 0, tolerance=1e-4)
+
+    assert {one.device.type for one in made[0].graph.buffers()} == {"meta"}
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 import threading
 from itertools import pairwise
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from evener.network.blocks import cut_into_blocks
 from evener.network.frames import random_frames
 from evener.network.model import load_network
 from evener.network.split import segment_model
-from evener.runtime import devices, pinning, pytorch
+from evener.runtime import devices, pinning, pytorch, trial
 from evener.runtime.devices import Device
 from evener.runtime.onnxruntime import OnnxRuntime
 from evener.runtime.pytorch import PyTorch
@@ -25,7 +26,7 @@ pytest.importorskip("torch", reason="the extra 'pytorch' is not installed")
 pytest.importorskip("onnx2fx", reason="the extra 'pytorch' is not installed")
 import torch
 
-from evener.runtime import cuda_graph, torch_session
+from evener.runtime import cuda_graph, onnx2fx, torch_session
 
 ALL = tuple(sorted(pinning.PROCESS_CORES))
 GPU = next((one.name for one in devices() if "pytorch" in one.numbers), "")
@@ -143,6 +144,65 @@ def test_a_closed_session_gives_back_the_threads_that_there_were() -> None:
 
     assert during == 1
     assert torch.get_num_threads() == torch_session._THREADS > 1
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [(trial, "reference"), (torch_session, "OnCores"), (trial, "check")]
+)
+def test_what_fails_on_the_way_gives_back_the_weights(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str
+) -> None:
+    made = []
+
+    def traced(*args: Any) -> onnx2fx.Traced:  # noqa: ANN401 - handed on
+        made.append(onnx2fx.traced(*args))
+        return made[-1]
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(torch_session, "traced", traced)
+    monkeypatch.setattr(module, name, fail)
+
+    with pinning.pinned((CORE,)), pytest.raises(KeyboardInterrupt):
+        PyTorch().open(tiny.dense(), cores=(CORE,))
+
+    assert {one.device.type for one in made[0].graph.buffers()} == {"meta"}
+
+
+@pytest.fixture
+def stubborn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let OpenMP refuse to end its threads."""
+    openmp = SimpleNamespace(omp_pause_resource_all=lambda _: -1)
+    monkeypatch.setattr(torch_session, "_NATIVE", openmp)
+
+
+@needs_two_cores
+@pytest.mark.usefixtures("stubborn")
+def test_threads_that_openmp_does_not_end_are_not_taken_for_moved() -> None:
+    with (
+        pinning.pinned(ALL[:2]),
+        pytest.raises(
+            RuntimeFailedError,
+            match="cannot move its threads to other cores: omp_pause_resource_all of OpenMP "
+            "returned -1, not 0; give it one core",
+        ),
+    ):
+        PyTorch().open(tiny.dense(), cores=ALL[:2])
+
+
+@needs_two_cores
+def test_a_session_whose_threads_do_not_end_is_closed_nevertheless(
+    request: pytest.FixtureRequest,
+) -> None:
+    with pinning.pinned(ALL[:2]):
+        session = PyTorch().open(tiny.dense(), cores=ALL[:2])
+        request.getfixturevalue("stubborn")
+        with pytest.raises(RuntimeFailedError, match="returned -1, not 0"):
+            session.close()
+        session.close()
+
+    assert torch.get_num_threads() == torch_session._THREADS
 
 
 def test_half_precision_is_for_gpus() -> None:

@@ -38,10 +38,14 @@ def open_on_gpu(model: bytes, number: int, *, tolerance: float) -> Session:
     """
     compute_f32_as_f32()
     network = traced(model, _device(number))
-    expected = trial.reference(model, trial_frame(network.inputs))
-    graph = refusal.translated(
-        RUNTIME, "cannot capture the network as a CUDA graph", lambda: OneGraph(network)
-    )
+    try:
+        expected = trial.reference(model, trial_frame(network.inputs))
+        graph = refusal.translated(
+            RUNTIME, "cannot capture the network as a CUDA graph", lambda: OneGraph(network)
+        )
+    except BaseException:
+        network.release()
+        raise
     session = PyTorchSession(network, graph)
     check(session, expected, tolerance=tolerance)
     return session

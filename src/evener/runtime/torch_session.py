@@ -76,9 +76,9 @@ class PyTorchSession:
 
     def close(self) -> None:
         """Give back its threads and memory; a second call does nothing."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
 
 
 def open_on_cores(model: bytes, cores: tuple[int, ...], *, tolerance: float) -> Session:
@@ -94,16 +94,21 @@ def open_on_cores(model: bytes, cores: tuple[int, ...], *, tolerance: float) -> 
             cannot be kept on several cores.
     """
     network = traced(model, torch.device("cpu"))
-    expected = trial.reference(model, trial_frame(network.inputs))
+    try:
+        expected = trial.reference(model, trial_frame(network.inputs))
+        engine = OnCores(network, cores)
+    except BaseException:
+        network.release()
+        raise
     with opening.confirmed_threads(RUNTIME, cores) as if_misplaced:
-        session = PyTorchSession(network, OnCores(network, cores))
+        session = PyTorchSession(network, engine)
         if_misplaced.callback(session.close)
         check(session, expected, tolerance=tolerance)
     return session
 
 
 def check(session: PyTorchSession, expected: Sequence[Array], *, tolerance: float) -> None:
-    """Check that a session answers its trial frame as ONNX Runtime does; close it otherwise.
+    """Check that a session answers its trial frame as ONNX Runtime does; else it is closed.
 
     Raises:
         RuntimeFailedError: it answers otherwise.
@@ -111,7 +116,7 @@ def check(session: PyTorchSession, expected: Sequence[Array], *, tolerance: floa
     frame = trial_frame(session.inputs)
     try:
         trial.check(session, frame, expected, runtime=RUNTIME, tolerance=tolerance)
-    except RuntimeFailedError:
+    except BaseException:
         session.close()
         raise
 
@@ -157,12 +162,18 @@ class OnCores:
             np.copyto(array, result.numpy())
 
     def close(self) -> None:
-        """Give back the weights, and the threads to what else computes with PyTorch here."""
+        """Give back the weights, and the threads to what else computes with PyTorch here.
+
+        Raises:
+            RuntimeFailedError: OpenMP does not end its threads.
+        """
         self._network.release()
-        if len(self._cores) > 1:
-            _NATIVE.omp_pause_resource_all(_PAUSE_HARD)
-            _team.cores = None
-        torch.set_num_threads(_THREADS)
+        try:
+            if len(self._cores) > 1:
+                _team.cores = None
+                _end_team()
+        finally:
+            torch.set_num_threads(_THREADS)
 
 
 def _gather(cores: tuple[int, ...]) -> None:
@@ -170,6 +181,21 @@ def _gather(cores: tuple[int, ...]) -> None:
     if torch.get_num_threads() != len(cores):  # asks first: to be asked is what sets it up
         torch.set_num_threads(len(cores))
     if len(cores) > 1 and getattr(_team, "cores", None) != cores:
-        _NATIVE.omp_pause_resource_all(_PAUSE_HARD)
+        _end_team()
         os.sched_setaffinity(0, cores)
         _team.cores = cores
+
+
+def _end_team() -> None:
+    """Let OpenMP end its threads; it makes others where they are needed.
+
+    Raises:
+        RuntimeFailedError: it does not, as from within a parallel region.
+    """
+    status = _NATIVE.omp_pause_resource_all(_PAUSE_HARD)
+    if status != 0:
+        raise RuntimeFailedError(
+            f"{RUNTIME} cannot move its threads to other cores: omp_pause_resource_all of OpenMP "
+            f"returned {status}, not 0; give it one core",
+            runtime=RUNTIME,
+        )
