@@ -141,10 +141,15 @@ def test_a_network_of_an_old_opset_is_raised_to_that_of_its_twin() -> None:
     assert mixture.model.opset_imports[""] == made.model.opset_imports[""] == 17
 
 
-def test_blocks_of_different_opsets_are_not_put_together() -> None:
+@pytest.mark.parametrize("in_f32", [{0}, {1}])
+def test_blocks_of_different_opsets_are_not_put_together(in_f32: set[int]) -> None:
     network, blocks = opened(tiny.dense(layers=2))
     made = lowered(network, blocks)
     made.model.opset_imports[""] = 21
 
-    with pytest.raises(InvalidNetworkError, match="no block can stay in f32; leave that precision"):
-        mix(network, made, blocks, {0})
+    with pytest.raises(
+        InvalidNetworkError,
+        match="tiny in int8: the network is of opset 17, and what was converted of 21, so that no "
+        "block can stay in f32; leave that precision out",
+    ):
+        mix(network, made, blocks, in_f32)

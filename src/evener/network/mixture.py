@@ -45,24 +45,29 @@ def mix(network: Network, lowered: Network, blocks: Blocks, in_f32: Collection[i
                 model.graph, "f32/", rename_inputs=False, rename_outputs=False, inplace=True
             )
         parts.append(model)
-    joined = _joined(parts, lowered)
+    joined = _joined(parts, lowered, in_f32)
     return parse_network(joined.SerializeToString(), name=lowered.name)
 
 
-def _joined(parts: Sequence[onnx.ModelProto], lowered: Network) -> onnx.ModelProto:
+def _joined(
+    parts: Sequence[onnx.ModelProto], lowered: Network, in_f32: Collection[int]
+) -> onnx.ModelProto:
     """Put models into one, of which each reads what the one before answers."""
     model = onnx.ModelProto(ir_version=IR_VERSION, producer_name="evener")
     graph = model.graph
     graph.name = lowered.name
     versions: dict[str, int] = {}
     made: set[str] = set()
-    for part in parts:
+    for number, part in enumerate(parts):
         for opset in part.opset_import:
             known = versions.setdefault(opset.domain, opset.version)
             if known != opset.version:
+                # Those of one network are of one opset: all before are of the other network.
+                mine, other = opset.version, known
+                plain, low = (mine, other) if number in in_f32 else (other, mine)
                 raise InvalidNetworkError(
-                    f"{lowered.name} is of opset {opset.version}, and what was converted of "
-                    f"{known}, so that no block can stay in f32; leave that precision out"
+                    f"{lowered.name}: the network is of opset {plain}, and what was converted of "
+                    f"{low}, so that no block can stay in f32; leave that precision out"
                 )
         # Constants, and nodes that make some of others, are in every part that reads them.
         graph.initializer.extend(one for one in part.graph.initializer if one.name not in made)
