@@ -35,7 +35,8 @@ def settle(choices: Mapping[str, object], *records: *Records) -> tuple[*Records]
             name: left.pop(name) for name in record.__struct_fields__ if name in left
         }
         settled.append(msgspec.structs.replace(record, **own) if own else record)
-    for name in left:
+    if left:
         known = [field for record in settled for field in record.__struct_fields__]
-        raise TypeError(f"unexpected keyword argument '{name}'; there are {', '.join(known)}")
+        unknown = next(iter(left))
+        raise TypeError(f"unexpected keyword argument '{unknown}'; there are {', '.join(known)}")
     return cast("tuple[*Records]", tuple(settled))
