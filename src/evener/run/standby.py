@@ -134,8 +134,7 @@ class Standby:
     def close(self) -> None:
         """Close everything that is held, and wait for it; nothing is held from then on.
 
-        Another thread may be in `hold`: what that opens just now is given up, and closed before it
-        returns.
+        Another thread may be in `hold`: what that opens just now is given up, and ends by itself.
         """
         with self._changed:
             self._closed = True
