@@ -349,6 +349,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             unsplit_rate_hz=100.0,
             board="khadas-vim3",
             slowdown=2.0,
+            computed=False,
         ),
         "serve_network": None,
         "bench_networks": COMPARISON,

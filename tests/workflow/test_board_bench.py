@@ -47,6 +47,7 @@ def test_the_plan_beats_what_needs_no_planner_by_what_is_predicted(net: str, boa
     rows = {row.kind: row for row in found.rows}
     assert list(rows) == ["plan", "single", "all_cores", "copies"]
     assert (found.board, found.slowdown, found.simulated, found.rounds) == ("desk", 1.0, False, 2)
+    assert not found.computed
     # 4 ms a stage; 12 ms on either processor alone; two copies of 12 ms each.
     assert {kind: row.predicted_rate_hz for kind, row in rows.items()} == {
         "plan": pytest.approx(1 / 0.004),
@@ -113,3 +114,4 @@ def test_each_of_several_networks_is_compared(
 
     assert [ratio.network for ratio in found.ratios] == ["dense", "other"]
     assert found.board == "desk"
+    assert found.computed

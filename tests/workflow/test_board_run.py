@@ -47,12 +47,14 @@ def test_without_computing_nothing_is_compared(net: str, board: str) -> None:
 
     assert (result.trace.equal, result.trace.max_error) == (None, None)
     assert result.holds
+    assert not result.computed
     assert result.trace.overruns == 0
 
 
 def test_slowed_down_everything_takes_longer(net: str, board: str) -> None:
     result = run_on_board(net, board=board, frames=6, stages=2, slowdown=2.0)
 
+    assert result.computed
     assert result.plan.rate_hz == pytest.approx(25)
     assert result.unsplit_rate_hz == pytest.approx(12.5)
     assert all(one.median_s >= 0.04 for one in result.trace.stages)

@@ -111,6 +111,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         board: the board whose processors were simulated while the real pipeline ran on this
             machine; None if they are this machine's own.
         slowdown: how many times as long those were let take; the figures are as without it.
+        computed: whether answers were computed meanwhile; if not, only times were kept to.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -129,6 +130,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     simulated: bool = False
     board: str | None = None
     slowdown: float = 1.0
+    computed: bool = True
 
     @property
     def holds(self) -> bool:

@@ -222,6 +222,7 @@ def _answer(run: "Run", writing: "Writing", *, as_json: bool) -> int:
         whence = {
             "board": result.board,
             "slowdown": result.slowdown,
+            "computed": result.computed,
             "agreement": result.agreement,
             "lowering": msgspec.to_builtins(result.plan.lowering),
         }

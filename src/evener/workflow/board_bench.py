@@ -98,7 +98,7 @@ class _Course:
 
     def __init__(self, opened: Opened, *, compute: bool, slowdown: float, rounds: int) -> None:
         self._opened = opened
-        self._compute = compute
+        self.compute = compute
         self.slowdown = slowdown
         self._rounds = rounds
         self._frames: Sequence[Frame] = random_frames(opened.network.inputs, 8, seed=0)
@@ -112,7 +112,7 @@ class _Course:
         inner = self._opened.runtimes[reference_runtime(self._opened)]
         slow = {kind: slowed(plan, self.slowdown) for kind, plan in plans.items()}
         stand_ins = {
-            kind: stand_in(plan, inner, compute=self._compute) for kind, plan in slow.items()
+            kind: stand_in(plan, inner, compute=self.compute) for kind, plan in slow.items()
         }
         entrants = {
             kind: Entrant(
@@ -152,7 +152,7 @@ def _bench(
         left_out=reasons,
         slowdown=course.slowdown,
     )
-    found = msgspec.structs.replace(found, board=known.board.name)
+    found = msgspec.structs.replace(found, board=known.board.name, computed=course.compute)
     return with_limit(found, limit_s, copies_p99_s=copies_p99_s)
 
 

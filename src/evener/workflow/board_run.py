@@ -123,6 +123,7 @@ def run_on_board(
         result,
         board=found.board.name,
         slowdown=slowdown,
+        computed=compute,
         unsplit_rate_hz=None if single_hz is None else single_hz / slowdown,
     )
 

@@ -111,6 +111,7 @@ def together(comparisons: Sequence[Comparison]) -> Comparison:
         energy_meter=first.energy_meter,
         board=first.board,
         slowdown=first.slowdown,
+        computed=first.computed,
     )
 
 

@@ -75,6 +75,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
         not_finite: numbers of the distinct frames whose answers hold NaN or infinity.
         board: the board whose processors were simulated; None if they are this machine's own.
         slowdown: how many times as long those were let take.
+        computed: whether answers were computed; if not, only times were kept to.
     """
 
     trace: Trace
@@ -84,6 +85,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     not_finite: tuple[int, ...] = ()
     board: str | None = None
     slowdown: float = 1.0
+    computed: bool = True
     agreement: float | None = None
 
     @property
