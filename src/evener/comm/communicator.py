@@ -43,10 +43,14 @@ class Communicator(Protocol):
     """
 
     @property
-    def rank(self) -> int: ...  # noqa: D102 -- above
+    def rank(self) -> int:
+        """Number of this rank, from 0."""
+        ...
 
     @property
-    def size(self) -> int: ...  # noqa: D102 -- above
+    def size(self) -> int:
+        """How many ranks there are."""
+        ...
 
     def open_exchange(
         self, name: str, sends: Mapping[int, Array], receives: Mapping[int, Array]
@@ -86,6 +90,14 @@ class Communicator(Protocol):
 
     def barrier(self) -> None:
         """Return once every rank has called it."""
+
+    def split(self, colour: int) -> "Communicator":
+        """Return a communicator of the ranks that name the same colour, in the order of the ranks.
+
+        Args:
+            colour: 0 or more; every rank calls with its own.
+        """
+        ...
 
     def close(self) -> None:
         """Leave; no other method may be called any more."""
