@@ -9,9 +9,31 @@ terms, and adds them in the order of the ranks.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+
+def as_bytes(array: Array, name: str) -> NDArray[np.uint8]:
+    """Return the bytes of an array, in place.
+
+    Args:
+        array: any.
+        name: what it is for.
+
+    Raises:
+        ValueError: it is not contiguous.
+
+    Example:
+        >>> as_bytes(np.ones(2, np.int16), "layer 1").tolist()
+        [1, 0, 1, 0]
+    """
+    if not array.flags.c_contiguous:
+        raise ValueError(
+            f"'{name}': an array of shape {array.shape} is not contiguous; copy it into one that is"
+        )
+    return array.reshape(-1).view(np.uint8)
 
 
 class Exchange(Protocol):
@@ -35,18 +57,17 @@ class Exchange(Protocol):
 
 
 class Communicator(Protocol):
-    """The ranks of a run.
-
-    Attributes:
-        rank: number of this one, from 0.
-        size: how many there are.
-    """
+    """The ranks of a run."""
 
     @property
-    def rank(self) -> int: ...  # noqa: D102 -- above
+    def rank(self) -> int:
+        """Number of this rank, from 0."""
+        ...
 
     @property
-    def size(self) -> int: ...  # noqa: D102 -- above
+    def size(self) -> int:
+        """How many ranks there are."""
+        ...
 
     def open_exchange(
         self, name: str, sends: Mapping[int, Array], receives: Mapping[int, Array]
@@ -73,7 +94,7 @@ class Communicator(Protocol):
 
         Args:
             parts: what this rank has for each rank, contiguous.
-            total: where the sum of what all have for this one goes.
+            total: where the sum of what all have for this one goes; none of the parts.
         """
 
     def broadcast(self, array: Array, *, root: int) -> None:
@@ -86,6 +107,14 @@ class Communicator(Protocol):
 
     def barrier(self) -> None:
         """Return once every rank has called it."""
+
+    def split(self, colour: int) -> "Communicator":
+        """Return a communicator of the ranks that name the same colour, in the order of the ranks.
+
+        Args:
+            colour: 0 or more; every rank calls with its own.
+        """
+        ...
 
     def close(self) -> None:
         """Leave; no other method may be called any more."""
