@@ -35,18 +35,17 @@ class Exchange(Protocol):
 
 
 class Communicator(Protocol):
-    """The ranks of a run.
-
-    Attributes:
-        rank: number of this one, from 0.
-        size: how many there are.
-    """
+    """The ranks of a run."""
 
     @property
-    def rank(self) -> int: ...  # noqa: D102 -- above
+    def rank(self) -> int:
+        """Number of this rank, from 0."""
+        ...
 
     @property
-    def size(self) -> int: ...  # noqa: D102 -- above
+    def size(self) -> int:
+        """How many ranks there are."""
+        ...
 
     def open_exchange(
         self, name: str, sends: Mapping[int, Array], receives: Mapping[int, Array]
