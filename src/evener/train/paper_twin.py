@@ -27,8 +27,8 @@ def paper_shape(widths: tuple[int, ...], workers: int, *, seed: int = 0) -> Shap
     """
     # One worker has no neighbour: its own ghosts would be neurons that it sees already.
     topology = Topology(shards=workers, halo=1 if workers > 1 else 0)
-    activations: tuple[Activation, ...] = ("sigmoid",) * (len(widths) - 1)
-    return Shape(widths, activations, topology, seed)
+    sigmoid: Activation = "sigmoid"
+    return Shape(widths, (sigmoid,) * (len(widths) - 1), topology, seed)
 
 
 class CutOffTwin:
