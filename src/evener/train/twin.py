@@ -11,7 +11,7 @@ from evener.train.activations import Activation
 from evener.train.ranked import RankedNetwork, Shape
 from evener.train.sharding import coarse_groups
 
-_ACTIVATIONS: Final[Mapping[Activation, Callable[[Tensor], Tensor]]] = {
+ACTIVATIONS: Final[Mapping[Activation, Callable[[Tensor], Tensor]]] = {
     "identity": lambda x: x,
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
@@ -69,7 +69,7 @@ class Twin:
                     values[:, first:last].mean(1, keepdim=True) for first, last in pairwise(bounds)
                 ]
             values = torch.cat(seen, 1) @ (weight * mask).T + bias
-            values = _ACTIVATIONS[self.shape.activations[layer - 1]](values)
+            values = ACTIVATIONS[self.shape.activations[layer - 1]](values)
         return values
 
     def loss(self, inputs_BI: Tensor, wanted_BO: Tensor) -> Tensor:
