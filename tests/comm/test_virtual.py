@@ -1,10 +1,23 @@
 """Ranks in one process, one after the other."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from evener.comm.virtual import VirtualRank, run_ranks
 from evener.errors import DeadlockError
+from evener.testing.communicator_checks import Check
+from evener.testing.communicator_contract import CommunicatorContract
+
+
+class TestVirtualRank(CommunicatorContract):
+    @pytest.fixture(params=[1, 2, 3, 5, 12])
+    def perform(self, request: pytest.FixtureRequest) -> Callable[[Check], None]:
+        def perform(check: Check) -> None:
+            run_ranks(request.param, check)
+
+        return perform
 
 
 def test_every_rank_returns_its_own_result() -> None:

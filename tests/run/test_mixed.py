@@ -58,9 +58,10 @@ def answers(plan: Plan, frames: list[tuple[Array]]) -> list[Array]:
         (("onnxruntime", "openvino", "onnxruntime"), ""),
         (("ncnn", "onnxruntime", "openvino"), ""),
         (("openvino", "ncnn", "ncnn"), ""),
+        (("pytorch", "onnxruntime", "pytorch"), ""),
         (("onnxruntime", "openvino", "ncnn"), SOFTWARE or "gpu0"),
     ],
-    ids=["openvino", "ncnn first", "ncnn twice", "vulkan"],
+    ids=["openvino", "ncnn first", "ncnn twice", "pytorch twice", "vulkan"],
 )
 def test_a_plan_of_several_runtimes_answers_as_the_whole(
     runtimes: tuple[str, ...], gpu: str

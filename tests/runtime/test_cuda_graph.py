@@ -1,13 +1,16 @@
 """Networks as CUDA graphs, with stand-ins for the few calls that need a GPU."""
 
+import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
+from weakref import WeakMethod
 
+import numpy as np
 import pytest
 
 from evener.errors import RuntimeFailedError
-from evener.runtime import pytorch
+from evener.runtime import lower, pytorch, trial
 from evener.runtime.session import Runtime
 from evener.testing import tiny
 from evener.testing.session_contract import AnswerContract, answer
@@ -17,20 +20,25 @@ pytest.importorskip("onnx2fx", reason="the extra 'pytorch' is not installed")
 import torch
 
 from evener.runtime import cuda_graph
-from evener.runtime.onnx2fx import Compute
 
 
 class Replayed:
-    """Stands in for a graph: computes with what is in its inputs, and writes where it wrote."""
+    """Stands in for a graph: computes with what is in its inputs, and writes where it wrote.
+
+    Like a graph it does not keep the weights alive.
+    """
 
     def __init__(
-        self, compute: Compute, inputs: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
+        self, compute: MethodType, inputs: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
     ) -> None:
-        self.compute, self.inputs, self.results = compute, inputs, results
+        self.compute = WeakMethod(compute)
+        self.inputs, self.results = inputs, results
         self.kept = True
 
     def replay(self) -> None:
-        for result, new in zip(self.results, self.compute(*self.inputs), strict=True):
+        compute = self.compute()
+        assert compute is not None, "the weights are gone"
+        for result, new in zip(self.results, compute(*self.inputs), strict=True):
             result.copy_(new)
 
     def reset(self) -> None:
@@ -53,7 +61,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     made = SimpleNamespace(graphs=[], emptied=0)
 
     def captured(
-        compute: Compute, inputs: Sequence[torch.Tensor], _: Stream
+        compute: MethodType, inputs: Sequence[torch.Tensor], _: Stream
     ) -> tuple[Replayed, Sequence[torch.Tensor]]:
         results = [result.clone() for result in compute(*inputs)]
         graph = Replayed(compute, inputs, results)
@@ -83,16 +91,39 @@ class TestPyTorchOnAStandIn(AnswerContract):
         return pytorch.PyTorch()
 
 
+def test_half_precision_is_tried_within_its_own_tolerance(gpu: SimpleNamespace) -> None:
+    del gpu
+    model = lower.halve(tiny.unet())
+    (frame,) = tiny.frames(1, shape=(1, 2, 16, 16))
+
+    session = pytorch.PyTorch().open(model, cores=(), processor="gpu0", precision="fp16")
+
+    (found,), (right,) = answer(session, frame), trial.reference(tiny.unet(), frame)
+    error = np.abs(found - right).max() / np.abs(right).max()
+    assert 1e-4 < error < pytorch.TOLERANCES["fp16"]
+
+
+def test_the_weights_live_as_long_as_the_session(gpu: SimpleNamespace) -> None:
+    session = cuda_graph.open_on_gpu(tiny.dense(), 0, tolerance=1e-4)
+
+    gc.collect()
+
+    assert gpu.graphs[0].compute() is not None
+    assert np.isfinite(answer(session, tiny.frames(1)[0])[0]).all()
+
+
 def test_closing_gives_back_the_graph_and_its_memory(gpu: SimpleNamespace) -> None:
     session = cuda_graph.open_on_gpu(tiny.dense(), 0, tolerance=1e-4)
     answer(session, tiny.frames(1)[0])
     (graph,) = gpu.graphs
+    weights = graph.compute().__self__
     assert (graph.kept, gpu.emptied) == (True, 0)
 
     session.close()
     session.close()
 
     assert (graph.kept, gpu.emptied) == (False, 1)
+    assert {one.device.type for one in weights.buffers()} == {"meta"}
 
 
 def test_answers_that_are_off_close_the_session(gpu: SimpleNamespace) -> None:

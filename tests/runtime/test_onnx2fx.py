@@ -1,5 +1,7 @@
 """Networks turned into PyTorch's operators."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -13,7 +15,7 @@ pytest.importorskip("onnx2fx", reason="the extra 'pytorch' is not installed")
 import onnx2fx
 import torch
 
-from evener.runtime.onnx2fx import traced, trial_frame
+from evener.runtime.onnx2fx import moved, traced, trial_frame
 
 CPU = torch.device("cpu")
 
@@ -42,11 +44,29 @@ def test_a_network_is_a_row_of_operators_that_answers_as_onnx_runtime() -> None:
 
 
 def test_shapes_are_worked_out_once() -> None:
-    compute = traced(reshaped(by_input=False), CPU).compute
+    nodes = traced(reshaped(by_input=False), CPU).graph.graph.nodes
 
-    assert isinstance(compute, torch.fx.GraphModule)
-    calls = {str(node.target) for node in compute.graph.nodes if node.op == "call_function"}
-    assert calls == {"aten.view.default"}
+    calls = {str(node.target) for node in nodes if node.op == "call_function"}
+    assert calls == {"aten.reshape.default"}
+
+
+def test_a_moved_network_leaves_nothing_behind() -> None:
+    """Neither weights, nor what operators make anew."""
+    model = tiny.network(
+        [
+            helper.make_node("EyeLike", ["x"], ["i"]),
+            helper.make_node("MatMul", ["x", "w"], ["m"]),
+            helper.make_node("Add", ["m", "i"], ["y"]),
+        ],
+        inputs=[tiny.floats("x", 2, 2)],
+        outputs=[tiny.floats("y", 2, 2)],
+        weights={"w": np.ones((2, 2), np.float32)},
+    )
+    elsewhere = torch.device("meta")
+
+    (result,) = moved(traced(model, CPU).graph, elsewhere)(torch.empty(2, 2, device=elsewhere))
+
+    assert result.device == elsewhere
 
 
 def test_what_depends_on_the_values_of_an_input_is_refused() -> None:
@@ -58,12 +78,14 @@ def test_what_depends_on_the_values_of_an_input_is_refused() -> None:
 
 def test_an_operator_that_the_package_lacks_is_named() -> None:
     model = tiny.network(
-        [helper.make_node("Unheard", ["x"], ["y"], domain="com.example")],
-        inputs=[tiny.floats("x", 2)],
-        outputs=[tiny.floats("y", 2)],
+        [helper.make_node("MaxRoiPool", ["x", "r"], ["y"], pooled_shape=[2, 2])],
+        inputs=[tiny.floats("x", 1, 1, 4, 4), tiny.floats("r", 1, 5)],
+        outputs=[tiny.floats("y", 1, 1, 2, 2)],
     )
 
-    with pytest.raises(RuntimeFailedError, match=r"Unsupported ONNX operator: Unheard \(domain"):
+    with pytest.raises(
+        RuntimeFailedError, match=r"Unsupported .*: MaxRoiPool at .*; run this part"
+    ):
         traced(model, CPU)
 
 
@@ -94,3 +116,17 @@ def test_results_that_are_not_as_declared_are_refused(
 
     with pytest.raises(RuntimeFailedError, match=rf"it makes 'y' torch.{said}, which is float32"):
         traced(reshaped(by_input=False), CPU)
+
+
+def test_networks_are_traced_by_one_thread_at_a_time() -> None:
+    """The tracer replaces functions of PyTorch meanwhile."""
+    models = [tiny.dense(layers=layers) for layers in (1, 2, 3, 4)]
+
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(lambda model: traced(model, CPU), models))
+
+    for model, network in zip(models, found, strict=True):
+        frame = trial_frame(network.inputs)
+        (answer,) = network.compute(*map(torch.from_numpy, frame))
+        (right,) = trial.reference(model, frame)
+        np.testing.assert_allclose(answer.numpy(), right, rtol=0, atol=1e-5)

@@ -1,6 +1,7 @@
 """Networks in ONNX Runtime, on chosen cores."""
 
 import numpy as np
+import onnx
 import pytest
 from onnx import helper
 
@@ -10,7 +11,7 @@ from evener.network.frames import random_frames
 from evener.network.model import load_network
 from evener.network.split import whole_model
 from evener.runtime import pinning
-from evener.runtime.onnxruntime import OnnxRuntime, _options
+from evener.runtime.onnxruntime import OnnxRuntime, _options, simplified
 from evener.runtime.session import Runtime
 from evener.testing import tiny
 from evener.testing.session_contract import CORE, SessionContract, answer
@@ -146,3 +147,36 @@ def test_branches_at_once_answer_to_the_bit_as_one_after_the_other(name: str) ->
 
     np.testing.assert_array_equal(found[0], expected[0])
     assert allowed == [set(cores[1:])] * (len(cores) - 1)
+
+
+def test_a_simplified_network_has_its_batch_normalisation_in_the_weights() -> None:
+    rng = np.random.default_rng(0)
+    numbers = {name: rng.uniform(0.5, 2, 4).astype(np.float32) for name in ("s", "b", "m", "v")}
+    model = tiny.network(
+        [
+            helper.make_node("Conv", ["x", "w"], ["c"]),
+            helper.make_node("BatchNormalization", ["c", *numbers], ["n"]),
+            helper.make_node("Relu", ["n"], ["y"]),
+        ],
+        inputs=[tiny.floats("x", 1, 3, 5, 5)],
+        outputs=[tiny.floats("y", 1, 4, 3, 3)],
+        weights={"w": rng.normal(size=(4, 3, 3, 3)).astype(np.float32), **numbers},
+    )
+    (frame,) = tiny.frames(1, shape=(1, 3, 5, 5))
+
+    simple = simplified(model, runtime="some")
+
+    graph = onnx.load_from_string(simple).graph
+    assert [(one.domain, one.op_type) for one in graph.node] == [("", "Conv"), ("", "Relu")]
+    with pinning.pinned((CORE,)):
+        found, right = (
+            answer(OnnxRuntime().open(one, cores=(CORE,)), frame)[0] for one in (simple, model)
+        )
+    np.testing.assert_allclose(found, right, rtol=0, atol=1e-5)
+
+
+def test_what_cannot_be_simplified_is_refused_for_the_runtime_that_wanted_it() -> None:
+    with pytest.raises(RuntimeFailedError, match="some cannot open the network") as caught:
+        simplified(b"this is no model", runtime="some")
+
+    assert caught.value.runtime == "some"

@@ -9,9 +9,31 @@ terms, and adds them in the order of the ranks.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+
+def as_bytes(array: Array, name: str) -> NDArray[np.uint8]:
+    """Return the bytes of an array, in place.
+
+    Args:
+        array: any.
+        name: what it is for.
+
+    Raises:
+        ValueError: it is not contiguous.
+
+    Example:
+        >>> as_bytes(np.ones(2, np.int16), "layer 1").tolist()
+        [1, 0, 1, 0]
+    """
+    if not array.flags.c_contiguous:
+        raise ValueError(
+            f"'{name}': an array of shape {array.shape} is not contiguous; copy it into one that is"
+        )
+    return array.reshape(-1).view(np.uint8)
 
 
 class Exchange(Protocol):
@@ -35,12 +57,7 @@ class Exchange(Protocol):
 
 
 class Communicator(Protocol):
-    """The ranks of a run.
-
-    Attributes:
-        rank: number of this one, from 0.
-        size: how many there are.
-    """
+    """The ranks of a run."""
 
     @property
     def rank(self) -> int:
@@ -77,7 +94,7 @@ class Communicator(Protocol):
 
         Args:
             parts: what this rank has for each rank, contiguous.
-            total: where the sum of what all have for this one goes.
+            total: where the sum of what all have for this one goes; none of the parts.
         """
 
     def broadcast(self, array: Array, *, root: int) -> None:

@@ -39,7 +39,10 @@ def open_on_gpu(model: bytes, number: int, *, tolerance: float) -> Session:
     compute_f32_as_f32()
     network = traced(model, _device(number))
     expected = trial.reference(model, trial_frame(network.inputs))
-    session = PyTorchSession(network, OneGraph(network))
+    graph = refusal.translated(
+        RUNTIME, "cannot capture the network as a CUDA graph", lambda: OneGraph(network)
+    )
+    session = PyTorchSession(network, graph)
     check(session, expected, tolerance=tolerance)
     return session
 
@@ -53,21 +56,18 @@ class OneGraph:
         network: what it computes.
 
     Raises:
-        RuntimeFailedError: it cannot be captured, or the GPU's memory does not hold it.
+        Exception: whatever PyTorch raises where it cannot be captured, or memory does not hold it.
     """
 
     def __init__(self, network: Traced) -> None:
+        self._network = network  # the graph holds its weights' addresses only
         self._stream = torch.cuda.Stream(network.device)  # type: ignore[no-untyped-call] # torch's
         self._sent = [_pinned(host_tensor(tensor)) for tensor in network.inputs]
         self._received = [_pinned(host_tensor(tensor)) for tensor in network.outputs]
         # Values of a frame, since an index out of nowhere would break the GPU's context.
         frame = trial_frame(network.inputs)
         self._inputs = [torch.from_numpy(array).to(network.device) for array in frame]
-        self._graph, self._results = refusal.translated(
-            RUNTIME,
-            "cannot capture the network as a CUDA graph",
-            lambda: _captured(network.compute, self._inputs, self._stream),
-        )
+        self._graph, self._results = _captured(network.compute, self._inputs, self._stream)
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Compute one frame from arrays of the CPU into others."""
@@ -86,6 +86,7 @@ class OneGraph:
     def close(self) -> None:
         """Give back the GPU's memory, which PyTorch would keep for itself."""
         self._graph.reset()
+        self._network.release()
         self._inputs, self._results = [], ()
         with _CAPTURING:
             torch.cuda.empty_cache()

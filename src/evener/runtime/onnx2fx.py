@@ -6,6 +6,7 @@ is left are operators alone. What depends on the values that it is given, such a
 operator's results, cannot be traced, and is refused.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,18 +14,21 @@ from typing import Final
 import onnx
 import onnx2fx  # noqa: TID251 - this is the module that converts with it
 import torch  # noqa: TID251 - as above
+from torch.fx import GraphModule  # noqa: TID251 - as above
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: TID251 - as above
 
 from evener.artifacts.tensor import Tensor
 from evener.errors import RuntimeFailedError
 from evener.network.frames import Frame, random_frames
 from evener.runtime import refusal
+from evener.runtime.onnxruntime import simplified
 from evener.runtime.session import empty
 
 RUNTIME: Final = "pytorch"
 _DTYPES: Final = frozenset(
     {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"}
 )
+_TRACING: Final = threading.Lock()  # it replaces functions of PyTorch meanwhile
 
 Compute = Callable[..., Sequence[torch.Tensor]]
 
@@ -34,16 +38,25 @@ class Traced:
     """A network as PyTorch computes it.
 
     Attributes:
-        compute: maps a tensor for each input to one for each output, all on `device`.
+        graph: its operators, and its weights on `device`.
         inputs: what the graph reads, in its order.
         outputs: what the graph answers, in its order.
-        device: where its weights are.
+        device: where it is computed.
     """
 
-    compute: Compute
+    graph: GraphModule
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     device: torch.device
+
+    @property
+    def compute(self) -> Compute:
+        """What maps a tensor for each input to one for each output, all on `device`."""
+        return self.graph.forward
+
+    def release(self) -> None:
+        """Give back the memory of its weights, which a cycle of references keeps for a while."""
+        self.graph.to("meta")
 
 
 def trial_frame(inputs: Sequence[Tensor]) -> Frame:
@@ -57,7 +70,7 @@ def host_tensor(tensor: Tensor) -> torch.Tensor:
 
 
 def traced(model: bytes, device: torch.device) -> Traced:
-    """Convert a network and trace it where it will be computed.
+    """Convert a network, trace it and put it where it will be computed.
 
     Args:
         model: a serialised ONNX model with static shapes.
@@ -65,26 +78,25 @@ def traced(model: bytes, device: torch.device) -> Traced:
 
     Raises:
         RuntimeFailedError: it is no network, exchanges what PyTorch has no tensors for, has open
-            shapes, or cannot be converted or traced.
+            shapes, or cannot be converted or traced, or not as declared.
     """
-    proto = refusal.translated(
-        RUNTIME, "cannot open the network", lambda: onnx.load_from_string(model)
-    )
+    proto = onnx.load_from_string(simplified(model, runtime=RUNTIME))
     constants = {one.name for one in proto.graph.initializer}
     inputs = tuple(_tensor(one) for one in proto.graph.input if one.name not in constants)
     outputs = tuple(_tensor(one) for one in proto.graph.output)
-    examples = [torch.from_numpy(array).to(device) for array in trial_frame(inputs)]
+    frame = trial_frame(inputs)
     try:
-        compute = _trace(proto, examples, device)
+        with _TRACING:
+            graph = moved(_trace(proto, frame, outputs), device)
+    except RuntimeFailedError:
+        raise
     except Exception as error:  # its handlers and the tracer raise whatever comes up
         what = str(error).partition("\n")[0] or type(error).__name__
         raise RuntimeFailedError(
             f"{RUNTIME} cannot open the network: {what}; run this part with another runtime",
             runtime=RUNTIME,
         ) from error
-    network = Traced(compute, inputs, outputs, device)
-    _check_results(network, examples)
-    return network
+    return Traced(graph, inputs, outputs, device)
 
 
 def _tensor(value: onnx.ValueInfoProto) -> Tensor:
@@ -102,27 +114,36 @@ def _tensor(value: onnx.ValueInfoProto) -> Tensor:
     return Tensor(name=value.name, shape=tuple(map(int, shape)), dtype=dtype)
 
 
-def _trace(
-    proto: onnx.ModelProto, examples: Sequence[torch.Tensor], device: torch.device
-) -> Compute:
-    module = onnx2fx.convert(proto).eval().to(device)
+def _trace(proto: onnx.ModelProto, frame: Frame, outputs: Sequence[Tensor]) -> GraphModule:
+    module = onnx2fx.convert(proto).eval()
 
     def answers(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         found = module(*inputs)
-        return found if isinstance(found, tuple) else (found,)
+        results = found if isinstance(found, tuple) else (found,)
+        _check_results(results, outputs)
+        return results
 
-    # With stand-ins for the inputs: a value that is asked for would be taken for a constant.
+    # With stand-ins for the inputs: a value that is asked for would be taken for a constant. On the
+    # CPU, where the constants can be asked meanwhile; and before operators for it are chosen.
     with torch.no_grad():
-        return make_fx(answers, tracing_mode="fake", _allow_non_fake_inputs=True)(*examples)
+        return make_fx(
+            answers, tracing_mode="fake", _allow_non_fake_inputs=True, pre_dispatch=True
+        )(*map(torch.from_numpy, frame))
 
 
-def _check_results(network: Traced, examples: Sequence[torch.Tensor]) -> None:
+def moved(graph: GraphModule, device: torch.device) -> GraphModule:
+    """Move a traced network's constants to a device, and what its operators make anew."""
+    for node in graph.graph.nodes:
+        if "device" in node.kwargs:
+            node.update_kwarg("device", device)
+    graph.graph.eliminate_dead_code()  # what constants were asked for
+    graph.recompile()
+    return graph.to(device)
+
+
+def _check_results(results: Sequence[torch.Tensor], outputs: Sequence[Tensor]) -> None:
     """Check that the results are the tensors that the graph declares."""
-    with torch.no_grad():
-        results = refusal.translated(
-            RUNTIME, "cannot open the network", lambda: network.compute(*examples)
-        )
-    for tensor, result in zip(network.outputs, results, strict=True):
+    for tensor, result in zip(outputs, results, strict=True):
         declared = host_tensor(tensor)
         if (result.shape, result.dtype) != (declared.shape, declared.dtype):
             raise RuntimeFailedError(

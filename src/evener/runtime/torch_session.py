@@ -140,6 +140,7 @@ class OnCores:
                 runtime=RUNTIME,
             )
         _team.cores = None  # wherever the thread was when it had one, it is somewhere else now
+        self._network = network
         self._compute = network.compute
         self._cores = cores
         # Its own: an operator that works in place would change the caller's arrays.
@@ -156,7 +157,8 @@ class OnCores:
             np.copyto(array, result.numpy())
 
     def close(self) -> None:
-        """Give the threads back to whatever else computes with PyTorch in this process."""
+        """Give back the weights, and the threads to what else computes with PyTorch here."""
+        self._network.release()
         if len(self._cores) > 1:
             _NATIVE.omp_pause_resource_all(_PAUSE_HARD)
             _team.cores = None

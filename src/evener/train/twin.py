@@ -15,7 +15,7 @@ from evener.train.shape import Shape
 from evener.train.sharding import coarse_groups
 from evener.train.views import parts
 
-_ACTIVATIONS: Final[Mapping[Activation, Callable[[Tensor], Tensor]]] = {
+ACTIVATIONS: Final[Mapping[Activation, Callable[[Tensor], Tensor]]] = {
     "identity": lambda x: x,
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
@@ -78,7 +78,7 @@ class Twin:
                     values[:, first:last].mean(1, keepdim=True) for first, last in pairwise(bounds)
                 ]
             values = torch.cat(seen, 1) @ (weight * mask).T + bias
-            values = _ACTIVATIONS[self.shape.activations[layer - 1]](values)
+            values = ACTIVATIONS[self.shape.activations[layer - 1]](values)
             dropped = masks[layer - 1] if masks is not None else None
             if dropped is not None:
                 values = values * dropped
