@@ -53,7 +53,8 @@ def main() -> None:
     parser.add_argument("-o", "--out", type=Path)
     options = parser.parse_args()
     if options.case:
-        print(json.dumps(measure(*options.case, options.seconds)))
+        network, way = options.case
+        print(json.dumps(measure(network, way, options.seconds)))
         return
     rows = []
     for network, way in CASES:
@@ -81,9 +82,8 @@ def line(row: dict[str, Any]) -> str:
         f"({1e3 * row['low_s']:.3f} to {1e3 * row['high_s']:.3f}), "
         f"{row['memory_bytes'] / 2**20:6.0f} MiB for {row['weights']:,} weights"
     )
-    if row["bound_s"] is None:
-        return text
-    return f"{text}; {row['iteration_s'] / row['bound_s']:.2f} of the bound {1e3 * row['bound_s']:.3f} ms"
+    ratio = row["iteration_s"] / row["bound_s"]
+    return f"{text}; {ratio:.2f} of the bound {1e3 * row['bound_s']:.3f} ms"
 
 
 def measure(network: str, way: str, seconds: float) -> dict[str, Any]:
@@ -149,12 +149,14 @@ def evener_s(widths: tuple[int, ...], *, boundary: bool) -> "tuple[Act, Tensor, 
 
     from evener.artifacts.topology import Topology
     from evener.comm.alone import Alone
+    from evener.train.activations import Activation
     from evener.train.ranked import RankedNetwork
     from evener.train.shape import Shape
     from evener.train.sharding import count_weights
 
     topology = Topology(shards=SHARDS, halo=1) if boundary else Topology()
-    shape = Shape(widths, ("sigmoid",) * (len(widths) - 1), topology)
+    sigmoid: Activation = "sigmoid"
+    shape = Shape(widths, (sigmoid,) * (len(widths) - 1), topology)
     ranked = RankedNetwork(shape, Alone())
     row, wanted = torch.rand(1, widths[0]), torch.rand(1, widths[-1])
     weights = count_weights(topology, widths)
