@@ -22,7 +22,7 @@ from evener.train.activations import Activation
 from evener.train.loop import one_thread
 from evener.train.ranked import RankedNetwork
 from evener.train.shape import Shape
-from evener.train.sharded_onnx import TOPOLOGY, export_sharded, gather_parts
+from evener.train.sharded_onnx import DENSE_FROM, TOPOLOGY, export_sharded, gather_parts
 from evener.train.twin import Twin
 from evener.train.views import Part
 
@@ -53,7 +53,7 @@ def on_ranks(ranks: int, program: Callable[[Communicator], Any]) -> list[Any]:
 
 
 def exported(
-    shape: Shape, ranks: int = 1, *, dense_from: float = 0.5
+    shape: Shape, ranks: int = 1, *, dense_from: float = DENSE_FROM
 ) -> tuple[bytes, list[RankedNetwork]]:
     loss = "cross-entropy" if shape.activations[-1] == "softmax" else "squared"
 

@@ -54,6 +54,8 @@ class Grid:
 
     def rows(self, batch: int) -> slice:
         """Return which rows of a batch this rank's replica takes; none of few rows, maybe."""
+        if self.replicas.size == 1:
+            return slice(0, batch)
         bounds = block_bounds(batch, self.replicas.size)
         return slice(int(bounds[self.replicas.rank]), int(bounds[self.replicas.rank + 1]))
 
@@ -75,6 +77,8 @@ class Grid:
 
     def sum(self, value: float) -> float:
         """Return the sum of a figure over the replicas, added in their order."""
+        if self.replicas.size == 1:
+            return value
         figures = np.zeros((self.replicas.size, 1))
         self.replicas.all_gather(np.array([value]), list(figures))
         return float(sum(figures[:, 0].tolist()))

@@ -5,6 +5,7 @@ it does not depend on who has which. Shapes in names: N neurons of a rank, B row
 shards.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, Literal, Protocol
@@ -84,6 +85,8 @@ class _Shards:
 
     def gather(self, mine: Tensor) -> Tensor:
         """Return what all ranks have for their shards, in order."""
+        if self._communicator.size == 1:
+            return mine
         parts = [torch.empty(count, *mine.shape[1:], dtype=mine.dtype) for count in self._counts]
         self._communicator.all_gather(mine.contiguous().numpy(), [part.numpy() for part in parts])
         return torch.cat(parts)
@@ -112,7 +115,7 @@ class SquaredError:
         outputs_NB, wanted_NB = self._given
         squares_NB = (outputs_NB.double() - wanted_NB).square()
         each = self._shards.each(squares_NB, lambda one: one.sum((1, 2)))
-        return in_order(self._shards.gather(each)).item() / (2 * self._rows)
+        return math.fsum(self._shards.gather(each).tolist()) / (2 * self._rows)
 
 
 class CrossEntropy:
@@ -144,7 +147,7 @@ class CrossEntropy:
 
     def value(self) -> float:
         """Return the mean of the negative logarithms."""
-        return in_order(self._shards.gather(self._terms)).item() / self._rows
+        return math.fsum(self._shards.gather(self._terms).tolist()) / self._rows
 
 
 def in_order(terms: Tensor) -> Tensor:

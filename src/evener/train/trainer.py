@@ -4,6 +4,7 @@ What a step does follows from its number alone: its rows, its learning rate and 
 training goes on from a step as if it had never stopped.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -215,7 +216,7 @@ class Trainer:
             self.network.compare(wanted, rows=len(rows))
             loss = self.network.loss()
         loss = self._grid.sum(loss)
-        if not np.isfinite(loss):
+        if not math.isfinite(loss):
             self._explain(loss, rate, saw=mine.start < mine.stop)
         if self.optimiser is None:
             self.network.step_down(rate)
