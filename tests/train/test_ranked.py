@@ -15,7 +15,8 @@ from evener.errors import InputError
 from evener.train.activations import Activation
 from evener.train.loop import one_thread
 from evener.train.losses import LossName
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
 from evener.train.sharding import count_weights
 from evener.train.twin import Twin
 

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import torch
 from torch import Tensor
-from torch.nn.functional import gelu
+from torch.nn.functional import gelu, pad
 
 Activation = Literal["identity", "sigmoid", "tanh", "relu", "gelu", "softmax"]
 
@@ -32,11 +32,20 @@ def _sigmoid(sums: Tensor) -> None:
 
 
 def _gelu_back(gradient: Tensor, sums: Tensor) -> None:
-    gradient.copy_(torch.ops.aten.gelu_backward(gradient, sums))
+    back = torch.ops.aten.gelu_backward(_whole(gradient), _whole(sums))
+    gradient.copy_(back[: sums.numel()].view_as(sums))
 
 
 def _gelu(sums: Tensor) -> None:
-    sums.copy_(gelu(sums))
+    sums.copy_(gelu(_whole(sums))[: sums.numel()].view_as(sums))
+
+
+def _whole(values: Tensor) -> Tensor:
+    """Return values in one row with zeros behind: what vector loops leave over is computed so too.
+
+    Torch's loops for gelu round otherwise in that rest, which depends on who has which neurons.
+    """
+    return pad(values.reshape(-1), (0, -values.numel() % 64))
 
 
 def _nothing(*_: Tensor) -> None:

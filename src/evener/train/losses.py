@@ -23,14 +23,17 @@ LOSSES: Final[tuple[LossName, ...]] = ("squared", "cross-entropy")
 class Loss(Protocol):
     """A loss of the outputs of one rank: the mean over the rows of a batch."""
 
-    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor) -> None:
-        """Write the gradient of the loss, and remember the arrays for `value`.
+    def answer(self, outputs_NB: Tensor) -> None:
+        """Turn the last layer's outputs into answers, in place: by a softmax, if there is one."""
+
+    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor, rows: int) -> None:
+        """Write the gradient of the loss, and remember what `value` needs.
 
         Args:
-            outputs_NB: values of the rank's output neurons; sums where a softmax is to come, which
-                are replaced by its probabilities.
+            outputs_NB: answers of the rank's output neurons.
             wanted_NB: what they should be.
-            into_NB: where the gradient of what was given goes.
+            into_NB: where the gradient goes of what the answers were made of.
+            rows: what the mean is taken over: those of the batch, or more if others have the rest.
         """
 
     def value(self) -> float:
@@ -92,20 +95,24 @@ class SquaredError:
     def __init__(self, shards: _Shards) -> None:
         self._shards = shards
         self._given = (torch.zeros(0, 1), torch.zeros(0, 1))
+        self._rows = 1
 
-    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor) -> None:
+    def answer(self, outputs_NB: Tensor) -> None:
+        """Leave the outputs as they are."""
+
+    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor, rows: int) -> None:
         """Write (output - wanted) / rows."""
-        self._given = (outputs_NB, wanted_NB)
+        self._given, self._rows = (outputs_NB, wanted_NB), rows
         torch.sub(outputs_NB, wanted_NB, out=into_NB)
-        if into_NB.shape[1] > 1:
-            into_NB /= into_NB.shape[1]
+        if rows > 1:
+            into_NB /= rows
 
     def value(self) -> float:
         """Return half of the sum of squares."""
         outputs_NB, wanted_NB = self._given
         squares_NB = (outputs_NB.double() - wanted_NB).square()
         each = self._shards.each(squares_NB, lambda one: one.sum((1, 2)))
-        return in_order(self._shards.gather(each)).item() / (2 * outputs_NB.shape[1])
+        return in_order(self._shards.gather(each)).item() / (2 * self._rows)
 
 
 class CrossEntropy:
@@ -116,10 +123,9 @@ class CrossEntropy:
         self._terms = torch.zeros(0, dtype=torch.float64)
         self._rows = 1
 
-    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor) -> None:
-        """Apply the softmax, and write (probability - wanted) / rows."""
-        self._rows = outputs_NB.shape[1]
-        self.softmax(outputs_NB)
+    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor, rows: int) -> None:
+        """Write (probability - wanted) / rows."""
+        self._rows = rows
         negative_NB = -wanted_NB.double() * outputs_NB.double().log()
         # What was not wanted costs nothing, however improbable it is.
         negative_NB[wanted_NB == 0] = 0.0
@@ -127,14 +133,14 @@ class CrossEntropy:
         torch.sub(outputs_NB, wanted_NB, out=into_NB)
         into_NB /= self._rows
 
-    def softmax(self, sums_NB: Tensor) -> None:
+    def answer(self, outputs_NB: Tensor) -> None:
         """Replace sums by probabilities over the outputs of all shards."""
-        largest_SB = self._shards.each(sums_NB, lambda one: one.amax(1))
+        largest_SB = self._shards.each(outputs_NB, lambda one: one.amax(1))
         top_B = self._shards.gather(largest_SB).amax(0)
-        sums_NB -= top_B
-        sums_NB.exp_()
-        each_SB = self._shards.each(sums_NB, lambda one: one.sum(1))
-        sums_NB /= in_order(self._shards.gather(each_SB))
+        outputs_NB -= top_B
+        outputs_NB.exp_()
+        each_SB = self._shards.each(outputs_NB, lambda one: one.sum(1))
+        outputs_NB /= in_order(self._shards.gather(each_SB))
 
     def value(self) -> float:
         """Return the mean of the negative logarithms."""
