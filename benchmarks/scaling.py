@@ -35,7 +35,7 @@ from evener.artifacts.files import digest, file_sha256, write_whole
 from evener.artifacts.topology import Halo, Topology
 from evener.errors import EvenerError
 from evener.train.cost_model import Collectives, iteration_cost
-from evener.train.ranked import Shape
+from evener.train.shape import Shape
 from evener.workflow.ranks import find_launcher, freely
 from evener.workflow.steps import code_version
 

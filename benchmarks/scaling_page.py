@@ -249,7 +249,8 @@ def _calibration(of: Calibration) -> Section:
     )
     text = (
         f"One core of {of.processor}; a layer costs {show(of.dense_layer_s, 'time')} beside its "
-        f"weights, {show(of.sharded_layer_s, 'time')} where shards see a part."
+        f"weights, {show(of.sharded_layer_s, 'time')} where shards see a part, and "
+        f"{show(of.shard_s, 'time')} each of them."
     )
     if of.link is not None:
         text += (

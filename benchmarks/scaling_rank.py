@@ -15,13 +15,14 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 import torch
-from evener.comm.join import joined
-from evener.comm.timed import Timed
 from scaling_paper import sigmoids
 
 from evener.artifacts.topology import Topology, parse_halo
+from evener.comm.join import joined
+from evener.comm.timed import Timed
 from evener.train.loop import one_thread
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
 from evener.train.sharding import count_weights
 
 WARM_UP = 2

@@ -42,9 +42,11 @@ from evener.data.digits import read_digits
 from evener.errors import InputError
 from evener.train.activations import Activation
 from evener.train.loop import one_thread
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.recipe import Recipe
+from evener.train.shape import Shape
 from evener.train.sharding import count_weights
-from evener.train.sweep import Held, Pace, Rows, sweep, widened
+from evener.train.sweep import Held, Rows, sweep, widened
 from evener.workflow.steps import code_version
 
 HERE: Final = Path(__file__).parent
@@ -52,8 +54,8 @@ KEPT: Final = HERE.parent / ".cache" / "sweet_spot"
 HALOS: Final[tuple[Halo, ...]] = (0, 1, 2, 4, 8, 16, "full")
 SHARDS: Final = (1, 2, 4, 8, 16, 32, 64)
 SPLIT_SEED: Final = 20_26
-DIGITS: Final = Pace(epochs=40, batch=32, learning_rate=0.1)
-PICTURES: Final = Pace(epochs=6, batch=64, learning_rate=0.1)
+DIGITS: Final = Recipe(epochs=40, batch=32, learning_rate=0.1)
+PICTURES: Final = Recipe(epochs=6, batch=64, learning_rate=0.1)
 PICTURE_ROWS: Final = 10_000
 M: Final = (2048, 4096, 4096, 4096, 2048)
 NOISE: Final = 0.5  # standard deviation; pixels are between 0 and 1
@@ -163,13 +165,13 @@ def make_studies(seeds: int, *, quick: bool = False) -> "dict[str, partial[Study
     return studies
 
 
-def _halos(shape: Shape, topology: Topology, halos: Sequence[Halo]) -> tuple[list[Shape], Pace]:
+def _halos(shape: Shape, topology: Topology, halos: Sequence[Halo]) -> tuple[list[Shape], Recipe]:
     return [
         replace(shape, topology=msgspec.structs.replace(topology, halo=halo)) for halo in halos
     ], DIGITS
 
 
-def study(name: str, data: str, shapes: Sequence[Shape], pace: Pace, seeds: int) -> Study:
+def study(name: str, data: str, shapes: Sequence[Shape], recipe: Recipe, seeds: int) -> Study:
     """Train every network of a study.
 
     Raises:
@@ -180,8 +182,8 @@ def study(name: str, data: str, shapes: Sequence[Shape], pace: Pace, seeds: int)
     return Study(
         name=name,
         data=f"{data}: {rows}",
-        pace=pace,
-        found=sweep(shapes, held, pace=pace, seeds=seeds),
+        recipe=recipe,
+        found=sweep(shapes, held, recipe=recipe, seeds=seeds),
     )
 
 

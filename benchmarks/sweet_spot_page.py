@@ -8,7 +8,8 @@ from curves import Curve, Mark, curves
 from sections import Section, Table
 
 from evener.artifacts.topology import Topology
-from evener.train.sweep import Interval, Pace, Swept
+from evener.train.recipe import Recipe
+from evener.train.sweep import Interval, Swept
 from evener.units import show
 
 TITLE: Final = "Where the sweet spot is"
@@ -34,13 +35,13 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: what differs.
         data: what they learn.
-        pace: how they are trained.
+        recipe: how they are trained.
         found: what each came to.
     """
 
     name: str
     data: str
-    pace: Pace
+    recipe: Recipe
     found: list[Swept]
 
 
@@ -109,10 +110,10 @@ def _study(number: int, study: Study) -> Section:
         ]
         for one in study.found
     ]
-    pace = study.pace
+    recipe = study.recipe
     manner = (
-        f"{study.data}; {pace.epochs} epochs, batches of {pace.batch}, learning rate "
-        f"{pace.learning_rate:g}."
+        f"{study.data}; {recipe.epochs} epochs, batches of {recipe.batch}, learning rate "
+        f"{recipe.learning_rate:g}."
     )
     text = [manner, _sentence(study.found)]
     letter = chr(ord("a") + number)

@@ -21,6 +21,7 @@ CALIBRATION = Calibration(
     products=(Rate(1, 1e10),),
     dense_layer_s=1e-5,
     sharded_layer_s=3e-5,
+    shard_s=1e-6,
     link=LINK,
 )
 TIMING = Timing(

@@ -10,8 +10,8 @@ from sweet_spot_page import Study
 
 from evener.artifacts.topology import Topology
 from evener.errors import InputError
+from evener.train.recipe import Recipe
 from evener.train.sharding import count_weights
-from evener.train.sweep import Pace
 
 
 def test_m_learns_from_pairs_that_differ_by_noise_only() -> None:
@@ -57,7 +57,7 @@ def test_equal_weights_are_equal() -> None:
 
 
 def test_quick_writes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweet_spot, "DIGITS", Pace(epochs=1, batch=600))
+    monkeypatch.setattr(sweet_spot, "DIGITS", Recipe(epochs=1, batch=600))
     monkeypatch.setattr(sweet_spot, "HALOS", (0, "full"))
     out = tmp_path / "sweet_spot"
 

@@ -26,6 +26,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
             products=(Rate(1, 1.0),),
             dense_layer_s=1.0,
             sharded_layer_s=1.0,
+            shard_s=1e-6,
             link=link,
         )
 

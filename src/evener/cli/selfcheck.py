@@ -1,17 +1,19 @@
 """`evener selfcheck`: what is installed, how fast it is, and what it is known to do wrong."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from evener.cli import options, output
-from evener.cli.verb import Invocation, Verb
+from evener.cli.ranked import on_ranks
+from evener.cli.verb import Verb
 from evener.units import show
 
 if TYPE_CHECKING:
+    from evener.comm.communicator import Communicator
     from evener.workflow.selfcheck import SelfCheck
 
-DEFAULT_RANKS = 2
+DEFAULT_RANKS: Final = 2
 
 
 @click.command(
@@ -34,35 +36,31 @@ DEFAULT_RANKS = 2
     help="How many ranks; says --mpi too.  [default: 2]",
 )
 @options.json_option
-@click.pass_context
-def command(ctx: click.Context, *, mpi: bool, ranks: int | None, as_json: bool) -> int | None:
-    """Measure this machine for training, and say what is installed.
+def command(*, mpi: bool, ranks: int | None, as_json: bool) -> int:
+    """Measure this machine for training.
 
-    In about five seconds it times how one core passes through memory and multiplies, and with --mpi
-    how long messages between ranks take; predictions of training use what it found. It also tries
-    what some MPI libraries are known to get wrong; Evener does not use that.
+    It says what is installed. In about five seconds it times how one core passes through memory and
+    multiplies, and with --mpi how long messages between ranks take; predictions of training use
+    what it found. It also tries what some MPI libraries are known to get wrong; Evener does not use
+    that.
     """
     from evener import workflow
-    from evener.comm.join import joined
-    from evener.comm.started import ranks_started
-    from evener.workflow.ranks import start_ranks
+    from evener.comm.started import is_launched, is_torchrun
 
-    if ranks_started() == 1 and (mpi or ranks is not None):
-        invocation = ctx.find_object(Invocation)
-        return start_ranks(
-            ranks or DEFAULT_RANKS, invocation.arguments if invocation is not None else ()
-        )
-    with joined(ranks=ranks) as communicator:
+    started = is_launched() or is_torchrun()
+    asked = ranks
+    if ranks is None and not started:
+        asked = DEFAULT_RANKS if mpi else 1
+
+    def check(communicator: "Communicator") -> int:
         found = workflow.check_self(communicator)
-        if communicator.rank > 0:
-            return None
-        if as_json:
-            import msgspec
-
-            output.print_json(msgspec.to_builtins(found))
-        else:
+        if communicator.rank == 0 and as_json:
+            output.print_json(found)
+        elif communicator.rank == 0:
             _print(found)
-    return None
+        return 0
+
+    return on_ranks(asked, check)
 
 
 def _print(found: "SelfCheck") -> None:
@@ -102,8 +100,9 @@ def _print(found: "SelfCheck") -> None:
         )
     )
     output.print_for_people(
-        f"a layer costs {show(calibration.dense_layer_s, 'time')} beside its weights, and "
-        f"{show(calibration.sharded_layer_s, 'time')} where shards see a part"
+        f"a layer costs {show(calibration.dense_layer_s, 'time')} beside its weights, "
+        f"{show(calibration.sharded_layer_s, 'time')} where shards see a part, and "
+        f"{show(calibration.shard_s, 'time')} each of them with one row"
     )
     link = calibration.link
     if link is None:
