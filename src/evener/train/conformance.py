@@ -24,7 +24,8 @@ from evener.train.loop import one_thread
 from evener.train.losses import LossName
 from evener.train.paper import PaperNetwork
 from evener.train.paper_twin import CutOffTwin, paper_shape
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
 from evener.train.twin import Twin, parts_of
 
 DOUBLE_LIMIT: Final = 1e-12

@@ -18,8 +18,7 @@ from evener.train.losses import LossName, make_loss
 from evener.train.parameters import Views, make_layers, neurons_of_shards
 from evener.train.pool import Pool
 from evener.train.reach import Reach, reach_of
-from evener.train.shape import DENSE as DENSE
-from evener.train.shape import Shape as Shape
+from evener.train.shape import Shape
 from evener.train.sharding import Placement, coarse_groups, most_seeing
 from evener.train.work import LayerWork, Work
 
