@@ -7,8 +7,8 @@ import pytest
 
 from evener import workflow
 from evener.artifacts.calibration import Calibration, Link, Rate
+from evener.artifacts.ring_check import RingCheck
 from evener.comm.communicator import Communicator
-from evener.comm.mpi_faults import RingCheck
 from evener.workflow import SelfCheck, ranks
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -45,13 +45,13 @@ LINKED = SelfCheck(
             measured=True,
         ),
     ),
-    rings=(RingCheck("Neighbor_alltoall", 1, right=True),),
+    rings=(RingCheck(name="Neighbor_alltoall", ranks=1, right=True),),
 )
 BROKEN = SelfCheck(
     versions={},
     ranks=2,
     calibration=LINKED.calibration,
-    rings=(*LINKED.rings, RingCheck("Ineighbor_alltoall", 2, right=False)),
+    rings=(*LINKED.rings, RingCheck(name="Ineighbor_alltoall", ranks=2, right=False)),
 )
 
 

@@ -9,10 +9,10 @@ import pytest
 Start = Callable[..., "subprocess.CompletedProcess[str]"]
 PROGRAM = """
 import json
-from dataclasses import asdict
+from msgspec import to_builtins
 from mpi4py import MPI
 from evener.comm.mpi_faults import check_rings
-found = [asdict(one) for one in check_rings()]
+found = to_builtins(check_rings())
 if MPI.COMM_WORLD.rank == 0:
     print(json.dumps(found))
 """

@@ -5,30 +5,16 @@ periodic ring of one or two ranks (open-mpi/ompi#14430). Whoever builds on them 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from mpi4py import MPI  # noqa: TID251 - this is evener.comm
 from numpy.typing import NDArray
 
+from evener.artifacts.ring_check import RingCheck
+
 Values = NDArray[np.int64]
 Way = Callable[[MPI.Cartcomm, Values, Values], None]
-
-
-@dataclass(frozen=True, slots=True)
-class RingCheck:
-    """One way to exchange on a ring of some ranks.
-
-    Attributes:
-        name: of the call.
-        ranks: size of the ring.
-        right: whether every rank received what its neighbours sent it.
-    """
-
-    name: str
-    ranks: int
-    right: bool
 
 
 def check_rings() -> list[RingCheck]:
@@ -47,7 +33,8 @@ def check_rings() -> list[RingCheck]:
             ring.Free()
         everyone: list[list[bool]] = world.allgather(mine)
         for place, name in enumerate(_WAYS):
-            found.append(RingCheck(name, ranks, all(one[place] for one in everyone[:ranks])))
+            right = all(one[place] for one in everyone[:ranks])
+            found.append(RingCheck(name=name, ranks=ranks, right=right))
     return found
 
 

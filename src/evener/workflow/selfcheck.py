@@ -5,17 +5,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from evener.artifacts.calibration import Calibration
+from evener.artifacts.ring_check import RingCheck
 from evener.comm.communicator import Communicator
 from evener.comm.mpi_library import find_library
 from evener.comm.started import is_launched
 from evener.errors import InputError
 from evener.workflow.cache import keep, recall
-
-if TYPE_CHECKING:
-    from evener.comm.mpi_faults import RingCheck
 
 PACKAGES: Final = ("torch", "numpy", "onnxruntime", "mpi4py")
 
@@ -34,7 +32,7 @@ class SelfCheck:
     versions: Mapping[str, str | None]
     ranks: int
     calibration: Calibration
-    rings: "tuple[RingCheck, ...]"
+    rings: tuple[RingCheck, ...]
 
 
 def check_self(
