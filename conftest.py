@@ -9,7 +9,7 @@ _MPI = [
     "src/evener/comm/mpi_ranks.py",
     "src/evener/run/ranks.py",
 ]
-_TORCH = ["src/evener/comm/torch_distributed.py"]
+_TORCH = ["src/evener/comm/torch_distributed.py", "tests/comm/torch_program.py"]
 _SERVE = [
     "src/evener/serve",
     "src/evener/testing/fake_predictor.py",

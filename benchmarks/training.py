@@ -104,8 +104,6 @@ def measure(network: str, way: str, seconds: float) -> dict[str, Any]:
     peak = max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, process.memory_info().rss)
     iterations, scalings = take_turns(iterate, lambda: flat.mul_(1.0), seconds)
     low, middle, high = quantiles(iterations, n=4)
-    # Of a network of many shards the bound is not one of dense layers.
-    bytes_moved = 16 * weights - 4 * widths[0] * widths[1]
     bandwidth = 8 * len(flat) / median(scalings)
     return {
         "network": network,
@@ -117,8 +115,18 @@ def measure(network: str, way: str, seconds: float) -> dict[str, Any]:
         "weights": weights,
         "memory_bytes": peak - before,
         "bandwidth_bytes_per_s": bandwidth,
-        "bound_s": bytes_moved / bandwidth,
+        "bound_s": bytes_moved(widths, weights) / bandwidth,
     }
+
+
+def bytes_moved(widths: tuple[int, ...], weights: int) -> int:
+    """Return what an iteration must read and write; every neuron sees the whole input.
+
+    Example:
+        >>> bytes_moved((3, 5, 2), 25)  # 15 * 12 and 10 * 16
+        340
+    """
+    return 16 * weights - 4 * widths[0] * widths[1]
 
 
 def take_turns(iterate: Act, scale: Act, seconds: float) -> tuple[list[float], list[float]]:

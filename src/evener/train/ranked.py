@@ -139,7 +139,8 @@ class RankedNetwork:
             rows: what the mean is taken over; as many as the batch has if None.
         """
         work = self.work
-        wanted_NB = wanted_BO.to(self._dtype)[:, self.outputs].T
+        # Neurons first in memory as well: the order of additions follows from that.
+        wanted_NB = wanted_BO[:, self.outputs].to(self._dtype).T.contiguous()
         self._loss.gradient(
             work.out, wanted_NB, work.layers[-1].gradient, rows or work.out.shape[1]
         )
