@@ -182,6 +182,7 @@ OPTIONS = {
         "--json",
     ],
     "show": ["--from", "--frames", "--svg", "--json"],
+    "selfcheck": ["--mpi", "--ranks", "--json"],
 }
 
 
