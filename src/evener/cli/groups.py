@@ -11,6 +11,7 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "Frames": ("--frames", "--limit", "--columns", "--id"),
     "Pictures": ("--preset", "--scale", "--mean", "--std", "--fit"),
     "Answers": ("--out", "--labels", "--annotate", "--trace"),
+    "Comparison": ("--rounds", "--little"),
     "Plan": (
         *("--plan", "--objective", "--max-latency", "--min-rate", "--max-energy", "--memory"),
         *("--stages", "--space", "--method", "--credits"),
@@ -20,7 +21,8 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "Precision": ("--precision", "--calibration", "--max-error", "--min-accuracy"),
     "Board": ("--board", "--transfers", "--no-compute", "--slowdown"),
     "Way of running": (
-        *("--transport", "--ranks", "--batch", "--source-rate", "--policy", "--supervise"),
+        *("--transport", "--ranks", "--batch", "--source-rate", "--policy"),
+        *("--supervise", "--standby"),
     ),
     "Network": ("--shape", "--fix", "--state"),
 }

@@ -64,7 +64,7 @@ def command(*, mpi: bool, ranks: int | None, as_json: bool) -> int:
 
 
 def _print(found: "SelfCheck") -> None:
-    from evener.cli.tables import table
+    from evener.cli.layout import table
 
     calibration = found.calibration
     output.print_for_people(
