@@ -19,8 +19,14 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "Processors": ("--processors", "--runtimes", "--optimisation", "--profile"),
     "Precision": ("--precision", "--calibration", "--max-error", "--min-accuracy"),
     "Board": ("--board", "--transfers", "--no-compute", "--slowdown"),
+    "Shards": ("--shards", "--halo", "--shuffle", "--coarse", "--input", "--layout"),
+    "Training": (
+        *("--data", "--activation", "--epochs", "--iterations", "--optimiser", "--learning-rate"),
+        *("--seed", "--checkpoint", "--resume"),
+    ),
     "Way of running": (
         *("--transport", "--ranks", "--batch", "--source-rate", "--policy", "--supervise"),
+        "--timeout",
     ),
     "Network": ("--shape", "--fix", "--state"),
 }

@@ -13,7 +13,8 @@ from torch import Tensor
 from evener.artifacts.topology import Topology
 from evener.comm.alone import Alone
 from evener.train.activations import Activation
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
 from evener.train.sharding import block_bounds
 from evener.train.twin import ACTIVATIONS, Twin
 
