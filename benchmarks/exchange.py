@@ -14,6 +14,7 @@ with their quartiles. Both cores should be idle.
 """
 
 import argparse
+import atexit
 import json
 import os
 import socket
@@ -231,6 +232,9 @@ def raw_exchange(count: int) -> Act:
         comm.Recv_init([floats(count), MPI.FLOAT], other, count),
         comm.Send_init([floats(count), MPI.FLOAT], other, count),
     ]
+
+    for request in requests:
+        atexit.register(request.Free)  # MPICH tells of what is left
 
     def exchange() -> None:
         MPI.Prequest.Startall(requests)

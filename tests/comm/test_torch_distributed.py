@@ -55,5 +55,12 @@ class TestTorchRank(CommunicatorContract):
     def perform(self, told: Callable[[str], None]) -> Callable[[Check], None]:
         return lambda check: told(check.__name__)
 
-    def test_of_its_own(self, told: Callable[[str], None]) -> None:
-        told("a_rank_that_sends_nothing_is_named_and_one_that_went_too")
+    @pytest.mark.parametrize(
+        "check",
+        [
+            "copies_elsewhere_are_sent_and_received",
+            "a_rank_that_sends_nothing_is_named_and_one_that_went_too",
+        ],
+    )
+    def test_of_its_own(self, told: Callable[[str], None], check: str) -> None:
+        told(check)

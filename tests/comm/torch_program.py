@@ -5,6 +5,8 @@ import socket
 import sys
 
 import numpy as np
+import torch
+import torch.distributed as dist
 
 from evener.comm.join import joined
 from evener.comm.torch_distributed import TorchRank
@@ -36,6 +38,16 @@ def a_rank_that_sends_nothing_is_named_and_one_that_went_too(ranks: TorchRank) -
         assert "either that rank is gone, or" in text, text
 
 
+def copies_elsewhere_are_sent_and_received(ranks: TorchRank) -> None:
+    """As on GPUs, where the copies would lie."""
+    group = dist.new_group()
+    staged = TorchRank(group, staging=torch.device("cpu"), timeout_s=20)
+    for check in CHECKS[:-1]:
+        check(staged)
+    ranks.barrier()
+    staged.close()
+
+
 def be_rank(rank: int, size: int, port: int) -> None:
     """Find the others as torchrun would have it."""
     os.environ |= {
@@ -48,7 +60,14 @@ def be_rank(rank: int, size: int, port: int) -> None:
     with joined(timeout_s=20) as communicator:
         if not isinstance(communicator, TorchRank):
             raise TypeError(type(communicator))
-        report(communicator, [*CHECKS, a_rank_that_sends_nothing_is_named_and_one_that_went_too])
+        report(
+            communicator,
+            [
+                *CHECKS,
+                copies_elsewhere_are_sent_and_received,
+                a_rank_that_sends_nothing_is_named_and_one_that_went_too,
+            ],
+        )
         os._exit(0)  # nothing more can be said to a rank that is gone
 
 

@@ -20,7 +20,8 @@ from evener.train.activations import Activation
 from evener.train.cost_model import IterationCost, iteration_cost, weight_bytes
 from evener.train.loop import one_thread
 from evener.train.losses import LossName
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
 
 # To read a weight takes a second, and to update one another; products take no time.
 CORE = Calibration(

@@ -6,7 +6,7 @@ import pytest
 from evener.artifacts.calibration import Calibration, Link, Rate
 from evener.errors import InputError
 from evener.train.layout import LayoutChoice, choose_layout
-from evener.train.ranked import Shape
+from evener.train.shape import Shape
 
 CORE = Calibration(
     processor="core",

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from onnxruntime import InferenceSession
 
 from evener.artifacts.topology import Topology
 from evener.comm.communicator import Communicator
 from evener.comm.virtual import run_ranks
-from evener.errors import InputError
+from evener.errors import InputError, InvalidFileError, RankError
 from evener.train.loop import one_thread
 from evener.train.network import Network
 from evener.train.recipe import Recipe
@@ -195,3 +196,44 @@ def test_too_many_ranks_for_the_shards_are_refused() -> None:
             _ = made(communicator).ranked
 
     run_ranks(5, program)
+
+
+def test_every_rank_exports_and_the_first_one_writes(tmp_path: Path) -> None:
+    def program(communicator: Communicator) -> NDArray[np.floating]:
+        net = Network(seed=2, communicator=communicator, replicas=2, topology=HALO)
+        net.add_layer("input", 3).add_layer("hidden", 12).add_layer("output", 6)
+        net.export(tmp_path / "network.onnx")
+        return net.predict(rows()[0])
+
+    answers = run_ranks(4, program)
+    session = InferenceSession(tmp_path / "network.onnx", providers=["CPUExecutionProvider"])
+    found = session.run(None, {"features": np.array(rows()[0], np.float32)})[0]
+
+    for expected in answers:
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_where_nothing_can_be_exported_every_rank_says_so(tmp_path: Path) -> None:
+    def program(communicator: Communicator) -> str:
+        with pytest.raises((InvalidFileError, RankError)) as failure:
+            made(communicator).export(tmp_path)
+        return str(failure.value)
+
+    mine, other = run_ranks(2, program)
+
+    assert mine == f"cannot write {tmp_path}: it is a folder; name a file"
+    assert other == f"rank 0: {mine}"
+
+
+def test_rows_that_do_not_fit_are_not_predicted() -> None:
+    with pytest.raises(InputError, match="rows of 2 inputs for a layer of 3: give 3 numbers a row"):
+        made().predict([[1, 2]])
+
+
+def test_many_rows_are_predicted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = made()
+    whole = net.predict(rows()[0])
+
+    monkeypatch.setattr("evener.train.network._TOGETHER", 2)
+
+    np.testing.assert_allclose(net.predict(rows()[0]), whole, rtol=1e-12)

@@ -13,7 +13,8 @@ from evener.errors import InputError
 from evener.train.loop import one_thread
 from evener.train.paper import PaperNetwork, ring_neighbours
 from evener.train.paper_twin import CutOffTwin, paper_shape
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
 from evener.train.sharding import count_weights
 
 WIDTHS = (12, 40, 37, 50, 23)

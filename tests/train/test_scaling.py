@@ -8,8 +8,9 @@ from evener.artifacts.topology import Topology
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
 from evener.comm.virtual import run_ranks
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
 from evener.train.scaling import Scaling
+from evener.train.shape import Shape
 
 ROWS = np.random.default_rng(0).normal(
     [5, -3, 0, 100, 7, 1, 2, 9], [1, 2, 3, 50, 0, 1, 1, 4], (30, 8)

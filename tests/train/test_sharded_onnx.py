@@ -22,8 +22,9 @@ from evener.train.activations import Activation
 from evener.train.loop import one_thread
 from evener.train.ranked import RankedNetwork
 from evener.train.shape import Shape
-from evener.train.sharded_onnx import TOPOLOGY, export_sharded
+from evener.train.sharded_onnx import TOPOLOGY, export_sharded, gather_parts
 from evener.train.twin import Twin
+from evener.train.views import Part
 
 WIDTHS = (12, 40, 37, 50, 23)
 TOPOLOGIES = [
@@ -56,13 +57,14 @@ def exported(
 ) -> tuple[bytes, list[RankedNetwork]]:
     loss = "cross-entropy" if shape.activations[-1] == "softmax" else "squared"
 
-    def program(communicator: Communicator) -> tuple[bytes | None, RankedNetwork]:
+    def program(communicator: Communicator) -> tuple[list[list[Part]] | None, RankedNetwork]:
         network = RankedNetwork(shape, communicator, loss=loss)  # type: ignore[arg-type] # mypy sees a str
-        return export_sharded(network, dense_from=dense_from), network
+        return gather_parts(network), network
 
     found = on_ranks(ranks, program)
-    assert all(content is None for content, _ in found[1:])
-    return found[0][0], [network for _, network in found]
+    assert all(parts is None for parts, _ in found[1:])
+    content = export_sharded(shape, found[0][0], dense_from=dense_from)
+    return content, [network for _, network in found]
 
 
 def answers(content: bytes, rows: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ import pytest
 
 from evener.artifacts.topology import Topology
 from evener.errors import DivergedError, InputError
-from evener.train.ranked import Shape
+from evener.train.shape import Shape
 from evener.train.sharding import count_weights
 from evener.train.sweep import (
     Held,

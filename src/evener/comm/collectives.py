@@ -1,8 +1,8 @@
 """The collectives of a communicator, made of messages between two ranks.
 
-So a rank that is missing is known by name, and sums have one order. A gathering of many ranks, a
-broadcast and a barrier take as many rounds as the number of ranks has binary digits; everything
-else is a message to each rank.
+So a rank that is missing is known by name, and sums have one order. A sum is a message to each
+other rank, and so are a gathering and a barrier of few; those of many, and a broadcast, take as
+many rounds as the number of ranks has binary digits.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ Transfer = Callable[[str, Mapping[int, Array], Mapping[int, Array]], None]
 """Send arrays to ranks and fill others from ranks, and return once both is done; given a name."""
 
 MOST_DIRECT: Final = 8
-"""Up to so many ranks a gathering sends every rank's part to each other, straight to its place."""
+"""Up to so many ranks, each sends to every other at once, and all know who is missing."""
 
 
 class Collectives:
@@ -98,13 +98,21 @@ class Collectives:
 
     def barrier(self) -> None:
         """Return once every rank has called it; see `Communicator.barrier`."""
-        here, there = np.zeros(1, np.uint8), np.empty(1, np.uint8)
+        here = np.zeros(1, np.uint8)
+        if self._size <= MOST_DIRECT:
+            there = np.empty((self._size, 1), np.uint8)
+            self._transfer(
+                "a barrier",
+                dict.fromkeys(self._others, here),
+                {other: there[other] for other in self._others},
+            )
+            return
         step = 1
         while step < self._size:
             self._transfer(
                 "a barrier",
                 {(self._rank + step) % self._size: here},
-                {(self._rank - step) % self._size: there},
+                {(self._rank - step) % self._size: np.empty(1, np.uint8)},
             )
             step *= 2
 

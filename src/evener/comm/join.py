@@ -92,8 +92,9 @@ def joined(
         communicator.close()
         return
     _leave_code(code)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # whoever read it may be gone; the others wait nevertheless
+            stream.flush()
     communicator.abort(code)
 
 
@@ -141,7 +142,8 @@ def _leave_code(code: int) -> None:
 
 
 def _print(error: BaseException) -> int:
-    traceback.print_exception(error)
+    with suppress(OSError):  # as above
+        traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt):
         return _STOPPED
     return error.exit_code if isinstance(error, EvenerError) else EvenerError.exit_code

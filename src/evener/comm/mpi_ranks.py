@@ -271,7 +271,8 @@ class _Waiting:
         """
         try:
             if not self._completed(requests, statuses):
-                self._find_late(name, requests, messages)
+                self._complain(name, requests, messages)
+                MPI.Request.Waitall(requests, statuses)  # all came just now
         except MPI.Exception as error:
             raise RankError(
                 f"rank {self._rank}: '{name}' failed after '{self._last}': {error}; all ranks must "
@@ -301,16 +302,18 @@ class _Waiting:
             waited_s = time.monotonic() - began
         return test(requests, statuses)
 
-    def _find_late(
+    def _complain(
         self, name: str, requests: Sequence[MPI.Request], messages: Sequence[_Message]
     ) -> None:
-        """Name the peers that did not answer."""
+        """Name the peers that did not answer, if any."""
         late = [
             message
             for request, message in zip(requests, messages, strict=True)
             if not request.Get_status()
         ]
-        first = late[0] if late else messages[-1]
+        if not late:
+            return
+        first = late[0]
         others = sorted({one.peer for one in late} - {first.peer})
         raise RankTimeoutError(
             f"rank {self._rank}: rank {first.peer} {'sent' if first.comes else 'took'} nothing "

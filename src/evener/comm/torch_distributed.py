@@ -33,6 +33,7 @@ class TorchRank:
 
     Args:
         group: the ranks, for this communicator alone, which ends it.
+        staging: where each array has a copy that is sent or received; None to use the array.
         timeout_s: how long another rank may take to answer, in seconds.
 
     Attributes:
@@ -40,10 +41,17 @@ class TorchRank:
         size: how many there are.
     """
 
-    def __init__(self, group: dist.ProcessGroup, *, timeout_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self,
+        group: dist.ProcessGroup,
+        *,
+        staging: torch.device | None = None,
+        timeout_s: float = PATIENCE_S,
+    ) -> None:
         self.rank = dist.get_rank(group)
         self.size = dist.get_world_size(group)
         self._group = group
+        self._staging = staging
         self._timeout_s = timeout_s
         self._opened: Counter[tuple[int, bool]] = Counter()
         self._collectives = Collectives(self.rank, self.size, self._transfer)
@@ -58,13 +66,15 @@ class TorchRank:
             backend: what carries messages; nccl wants a GPU for each process.
             timeout_s: how long another rank may take to answer, in seconds.
         """
+        staging = None
         if backend == "nccl":
-            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+            staging = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+            torch.cuda.set_device(staging)
         dist.init_process_group(backend, timeout=timedelta(seconds=timeout_s))
         world = dist.group.WORLD
         if world is None:
             raise RankError("torch.distributed made no group of all processes")
-        return cls(world, timeout_s=timeout_s)
+        return cls(world, staging=staging, timeout_s=timeout_s)
 
     def open_exchange(
         self, name: str, sends: Mapping[int, Array], receives: Mapping[int, Array]
@@ -106,7 +116,7 @@ class TorchRank:
             timeout=timedelta(seconds=self._timeout_s),
             use_local_synchronization=True,
         )
-        return TorchRank(group, timeout_s=self._timeout_s)
+        return TorchRank(group, staging=self._staging, timeout_s=self._timeout_s)
 
     def close(self) -> None:
         """Leave."""
@@ -129,7 +139,8 @@ class TorchRank:
             # Counted by peer and direction, for a rank does not open what it has no part in.
             self._opened[peer, comes] += 1
             tag = self._opened[peer, comes]
-        return _Message(self._group, peer, as_bytes(array, name), comes=comes, tag=tag)
+        data = torch.from_numpy(as_bytes(array, name))
+        return _Message(self._group, peer, data, self._staging, comes=comes, tag=tag)
 
     def _transfer(
         self, name: str, sends: Mapping[int, Array], receives: Mapping[int, Array]
@@ -152,26 +163,40 @@ class _Message:
         group: the ranks.
         peer: the other.
         data: the array's bytes.
+        staging: where they have a copy that is sent or received, if they do.
         comes: whether it comes from there.
         tag: what it is known by between the two.
     """
 
     def __init__(
-        self, group: dist.ProcessGroup, peer: int, data: Array, *, comes: bool, tag: int
+        self,
+        group: dist.ProcessGroup,
+        peer: int,
+        data: Tensor,
+        staging: torch.device | None,
+        *,
+        comes: bool,
+        tag: int,
     ) -> None:
         self.peer = peer
         self.comes = comes
         self.tag = tag
-        self.here = torch.from_numpy(data)
-        self.sent = self.here.cuda() if dist.get_backend(group) == "nccl" else self.here
+        self.data = data
+        self._copy = data if staging is None else data.to(staging, copy=True)
         self.operation = dist.P2POp(
-            dist.irecv if comes else dist.isend, self.sent, group=group, tag=tag, group_peer=peer
+            dist.irecv if comes else dist.isend, self._copy, group=group, tag=tag, group_peer=peer
         )
+        self.on_gpu = self._copy.is_cuda
 
-    def stage(self, source: Tensor, target: Tensor) -> None:
-        """Copy between the host and a GPU, if there is one."""
-        if source is not target:
-            target.copy_(source)
+    def prepare(self) -> None:
+        """Copy what is to be sent."""
+        if not self.comes and self._copy is not self.data:
+            self._copy.copy_(self.data)
+
+    def finish(self) -> None:
+        """Copy what came."""
+        if self.comes and self._copy is not self.data:
+            self.data.copy_(self._copy)
 
 
 class TorchExchange:
@@ -191,14 +216,13 @@ class TorchExchange:
         self._timeout_s = timeout_s
         self._name = name
         # gloo does not send nothing.
-        self._messages = [message for message in messages if message.here.numel()]
+        self._messages = [message for message in messages if message.data.numel()]
         self._works: list[dist.Work] = []
 
     def start(self) -> None:
         """Begin to receive, and send what the arrays hold now."""
         for message in self._messages:
-            if not message.comes:
-                message.stage(message.here, message.sent)
+            message.prepare()
         if self._messages:
             self._works = dist.batch_isend_irecv([one.operation for one in self._messages])
 
@@ -213,20 +237,20 @@ class TorchExchange:
         # Where a backend carries all messages as one, any of them may be what is late.
         for work, message in zip(self._works, self._messages, strict=False):
             try:
-                self._end(work, until)
+                self._end(work, until, on_gpu=message.on_gpu)
             except (RuntimeError, TimeoutError) as error:
                 raise self._explained(error, message) from error
         self._works = []
         for message in self._messages:
-            if message.comes:
-                message.stage(message.sent, message.here)
+            message.finish()
 
     def close(self) -> None:
         """Hold nothing."""
         self._messages = []
 
-    def _end(self, work: dist.Work, until: float) -> None:
-        if self._messages[0].sent.is_cuda:  # to wait would only put it in line
+    @staticmethod
+    def _end(work: dist.Work, until: float, *, on_gpu: bool) -> None:
+        if on_gpu:  # where to wait only puts it in line
             while not work.is_completed():
                 if time.monotonic() > until:
                     raise TimeoutError("it did not end in time")

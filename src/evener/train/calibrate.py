@@ -17,7 +17,8 @@ from evener.comm.alone import Alone
 from evener.comm.communicator import Array, Communicator, Exchange
 from evener.errors import InputError
 from evener.train.loop import one_thread
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
 
 Clock = Callable[[], float]
 SIZES: Final = (1 << 18, 1 << 21, 1 << 24, 1 << 28)  # bytes: from one level of cache to memory

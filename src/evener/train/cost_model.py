@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from evener.artifacts.calibration import Calibration, Link, Rate, rate_at
 from evener.artifacts.topology import Topology
 from evener.errors import InputError
-from evener.train.ranked import Shape
+from evener.train.shape import Shape
 from evener.train.sharding import Placement
 from evener.train.traffic import LayerTraffic, Received, traffic_of
 
@@ -184,7 +184,7 @@ class _Run:
         elif layer.everything:
             self.gather(layer.before_R)
         else:
-            self._messages(received)
+            self._messages(received, self._row_bytes * (1 + (back and layer.doubled)))
 
     def gather(self, values_R: NDArray[np.int64]) -> None:
         """Give every rank what each has: directly if they are few, else by doubling."""
@@ -223,11 +223,11 @@ class _Run:
         self._end_at(self.ready_R.max() + wire_R)
         self.bytes += received
 
-    def _messages(self, received: Received) -> None:
+    def _messages(self, received: Received, value_bytes: int) -> None:
         """Let each wait for those that it receives from, and then for the wire."""
         if not any(received):
             return
-        values_R = np.array([sum(peers.values()) for peers in received]) * self._row_bytes
+        values_R = np.array([sum(peers.values()) for peers in received]) * value_bytes
         messages_R = np.array([len(peers) for peers in received])
         wire_R = (
             np.where(messages_R > 0, self._link.latency_s, 0.0)

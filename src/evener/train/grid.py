@@ -67,6 +67,12 @@ class Grid:
         self.replicas.reduce_scatter(parts, total)
         self.replicas.all_gather(total, parts)
 
+    def close(self) -> None:
+        """Leave the communicators that were made for replicas."""
+        if self.replicas.size > 1:
+            self.replicas.close()
+            self.shards.close()
+
     def sum(self, value: float) -> float:
         """Return the sum of a figure over the replicas, added in their order."""
         figures = np.zeros((self.replicas.size, 1))

@@ -13,7 +13,7 @@ from evener.artifacts.calibration import Calibration, Link
 from evener.artifacts.topology import Topology
 from evener.errors import InputError
 from evener.train.cost_model import VALUE_BYTES, IterationCost, iteration_cost
-from evener.train.ranked import Shape
+from evener.train.shape import Shape
 from evener.units import show
 
 LayoutKind = Literal["one rank", "dense", "data parallel", "hybrid", "halo"]

@@ -5,6 +5,7 @@ artificial deep neural network framework for IBM Blue Gene/Q"), as Python writes
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -13,9 +14,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from evener.artifacts.files import write_whole
 from evener.artifacts.topology import Topology
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
+from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.errors import InputError
 from evener.train.activations import Activation
@@ -26,10 +29,11 @@ from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
 from evener.train.shape import DENSE, Shape
 from evener.train.text_rows import as_rows
-from evener.train.trainer import OnProgress, Trainer, check_rows
+from evener.train.trainer import OnProgress, Trainer, check_rows, check_table
 from evener.train.views import Layer, LayerKind
 
 _KINDS: Final[tuple[LayerKind, ...]] = ("input", "hidden", "output")
+_TOGETHER: Final = 1024  # rows that are answered at a time
 
 
 class Network:
@@ -244,21 +248,51 @@ class Network:
 
         Args:
             inputs: as `load` takes them.
+
+        Raises:
+            InputError: rows that do not fit the network.
         """
         given = torch.from_numpy(as_rows(inputs)).to(self._dtype)
-        network = self.ranked
-        mine = network.forward(given).contiguous().numpy()
-        bounds = network.placement.bounds(self._widths[-1])
-        answers = np.empty((self._widths[-1], len(given)), mine.dtype)
-        parts = [answers[bounds[rank] : bounds[rank + 1]] for rank in range(len(bounds) - 1)]
-        network.communicator.all_gather(mine, parts)
+        check_table("inputs", given, self.ranked.shape.widths[0])
         self._now = None
-        return answers.T.copy()
+        return np.concatenate([self._answers(some) for some in torch.split(given, _TOGETHER)])
+
+    def export(self, path: Path | str) -> None:
+        """Write the network as an ONNX file, on the first rank; every rank calls it.
+
+        Args:
+            path: of the file.
+
+        Raises:
+            InvalidFileError: it cannot be written.
+            InputError: the weights are more than such a file holds.
+            RankError: either was so on the first rank, and this is another.
+        """
+        from evener.train.sharded_onnx import export_sharded, gather_parts
+
+        parts = gather_parts(self.ranked)
+
+        def write() -> None:
+            if parts is not None and self._grid.replicas.rank == 0:
+                write_whole(Path(path), export_sharded(self.ranked.shape, parts))
+
+        together(self._grid.world, write)
 
     def close(self) -> None:
         """Give back what the ranks prepared for one another."""
         if self._ranked is not None:
             self._ranked.close()
+        self._grid.close()
+
+    def _answers(self, inputs_BI: Tensor) -> NDArray[np.floating]:
+        """Return all outputs, (B, O)."""
+        network = self.ranked
+        mine = network.forward(inputs_BI).contiguous().numpy()
+        bounds = network.placement.bounds(self._widths[-1])
+        answers_OB = np.empty((self._widths[-1], len(inputs_BI)), mine.dtype)
+        parts = [answers_OB[first:last] for first, last in pairwise(bounds)]
+        network.communicator.all_gather(mine, parts)
+        return answers_OB.T
 
     def _loaded(self) -> tuple[Tensor, Tensor]:
         if self._rows is None:

@@ -29,7 +29,7 @@ from evener.train.recipe import Recipe
 from evener.train.scaling import Scaling
 from evener.train.shape import Shape
 from evener.train.sharded import ShardedLayer
-from evener.train.sharded_onnx import export_sharded
+from evener.train.sharded_onnx import export_sharded, gather_parts
 from evener.train.sharding import count_weights
 from evener.train.trainer import Trainer
 
@@ -191,7 +191,7 @@ def _train_shards(job: Job, communicator: Communicator, progress: OnStep | None)
     loss = trainer.run(lambda now: watch.see(now.step), checkpoints=job.checkpoint)
     told = _told(job, watch, ranks, bound_s, loss, _test(job, partial(_answer, network)))
     if job.out is not None:
-        _write(network, job, ranks)
+        _write(network, job, job.out, ranks)
     network.close()
     return told
 
@@ -287,13 +287,17 @@ def _test(job: Job, answer: Callable[[Tensor], Tensor]) -> float | None:
     return float((torch.cat(found).numpy() == labels).mean())
 
 
-def _write(network: RankedNetwork, job: Job, ranks: Timed) -> None:
+def _write(network: RankedNetwork, job: Job, out: Path, ranks: Timed) -> None:
     """Write the network from the first rank, whose failure is everyone's."""
     if job.rows.scaling is not None:
         job.rows.scaling.fold(network)
-    content = export_sharded(network)
-    out = job.out
-    together(ranks, lambda: None if content is None or out is None else write_whole(out, content))
+    parts = gather_parts(network)
+
+    def write() -> None:
+        if parts is not None:
+            write_whole(out, export_sharded(job.shape, parts))
+
+    together(ranks, write)
 
 
 def _all(ranks: Timed, mine: Sequence[float]) -> NDArray[np.float64]:

@@ -18,8 +18,7 @@ from evener.train.losses import LossName, make_loss
 from evener.train.parameters import Views, make_layers, neurons_of_shards
 from evener.train.pool import Pool
 from evener.train.reach import Reach, reach_of
-from evener.train.shape import DENSE as DENSE
-from evener.train.shape import Shape as Shape
+from evener.train.shape import Shape
 from evener.train.sharding import Placement, coarse_groups, most_seeing
 from evener.train.work import LayerWork, Work
 
@@ -140,7 +139,8 @@ class RankedNetwork:
             rows: what the mean is taken over; as many as the batch has if None.
         """
         work = self.work
-        wanted_NB = wanted_BO.to(self._dtype)[:, self.outputs].T
+        # Neurons first in memory as well: the order of additions follows from that.
+        wanted_NB = wanted_BO[:, self.outputs].to(self._dtype).T.contiguous()
         self._loss.gradient(
             work.out, wanted_NB, work.layers[-1].gradient, rows or work.out.shape[1]
         )

@@ -1,7 +1,7 @@
 """How a network is trained: for how long, by which rule, and how far each step goes."""
 
 from math import cos, pi
-from typing import ClassVar, Literal
+from typing import Literal
 
 import msgspec
 
@@ -27,9 +27,6 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         warm_up: steps in which the rate grows to what the schedule says.
         dropout: probability with which a hidden neuron is left out of a step.
     """
-
-    kind: ClassVar[str] = "recipe"
-    schema: ClassVar[int] = 1
 
     epochs: int = 1
     batch: int = 1

@@ -46,11 +46,14 @@ _OPERATORS: Final[dict[Activation, str]] = {
 }
 
 
-def export_sharded(network: RankedNetwork, *, dense_from: float = DENSE_FROM) -> bytes | None:
-    """Return the ONNX file of a network on its first rank, and None on others; every rank calls it.
+def export_sharded(
+    shape: Shape, layers: Sequence[Sequence[Part]], *, dense_from: float = DENSE_FROM
+) -> bytes:
+    """Return the ONNX file of a network.
 
     Args:
-        network: the rank's part.
+        shape: the network.
+        layers: the shards of each, as `gather_parts` returns them.
         dense_from: share of a layer's weights that exist from which it is written with zeros for
             the others.
 
@@ -61,11 +64,8 @@ def export_sharded(network: RankedNetwork, *, dense_from: float = DENSE_FROM) ->
     Raises:
         InputError: the weights are more than an ONNX file holds.
     """
-    gathered = gather_parts(network)
-    if gathered is None:
-        return None
-    writer = _Writer(network.shape)
-    for layer, shards in enumerate(gathered, 1):
+    writer = _Writer(shape)
+    for layer, shards in enumerate(layers, 1):
         writer.add_layer(layer, shards, dense_from)
     return writer.finish()
 

@@ -24,7 +24,8 @@ from evener.train.cost_model import VALUE_BYTES
 from evener.train.draw import row_order
 from evener.train.loop import one_thread
 from evener.train.losses import LossName
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
 from evener.train.sharding import Placement, count_weights
 from evener.train.traffic import traffic_of
 

@@ -11,7 +11,14 @@ import numpy as np
 
 from evener.artifacts.topology import Topology
 from evener.train.reach import received_from
-from evener.train.sharding import Indices, Placement, block_bounds, coarse_groups, sources_of
+from evener.train.sharding import (
+    Indices,
+    Placement,
+    block_bounds,
+    coarse_groups,
+    most_seeing,
+    sources_of,
+)
 
 Received = tuple[Mapping[int, int], ...]
 """Of each rank: how many values it receives from each other one, for a row of a batch."""
@@ -27,6 +34,8 @@ class LayerTraffic:
         received: values that travel forward; nothing where collectives carry them.
         everything: whether every rank is to see every value, so that collectives carry them.
         dense: whether a rank's weights are one matrix.
+        doubled: whether gradients travel back in double precision, since more than two shards see
+            one neuron.
     """
 
     weights_R: Indices
@@ -34,6 +43,7 @@ class LayerTraffic:
     received: Received
     everything: bool
     dense: bool
+    doubled: bool = False
 
     @property
     def returned(self) -> Received:
@@ -72,7 +82,9 @@ def _layer(
     if topology.halo == "full":
         weights_R = np.diff(placement.bounds(widths[layer])) * widths[layer - 1]
         everything = placement.ranks > 1 and not replicated
-        return LayerTraffic(weights_R, before_R, _nothing(placement), everything, dense=True)
+        return LayerTraffic(
+            weights_R, before_R, _nothing(placement), everything, dense=True, doubled=False
+        )
     rows_S = np.diff(block_bounds(widths[layer], topology.shards))
     groups = coarse_groups(topology, widths, layer)
     coarse = 0 if groups is None else len(groups) - 1
@@ -91,7 +103,10 @@ def _layer(
             received_from(topology, widths, placement, layer, rank)
             for rank in range(placement.ranks)
         )
-    return LayerTraffic(weights_R, before_R, received, everything=False, dense=False)
+    doubled = not replicated and most_seeing(topology, widths, layer) > 2
+    return LayerTraffic(
+        weights_R, before_R, received, everything=False, dense=False, doubled=doubled
+    )
 
 
 def _nothing(placement: Placement) -> Received:

@@ -334,19 +334,29 @@ def check_rows(widths: tuple[int, ...], inputs_RI: Tensor, wanted_RO: Tensor) ->
             f"{len(inputs_RI)} rows of inputs and {len(wanted_RO)} of outputs: give as many, one "
             "or more"
         )
-    for what, table, width in (
-        ("inputs", inputs_RI, widths[0]),
-        ("outputs", wanted_RO, widths[-1]),
-    ):
-        if table.shape[1] != width:
-            raise InputError(
-                f"rows of {table.shape[1]} {what} for a layer of {width}: give {width} numbers a "
-                "row"
-            )
-        finite = torch.isfinite(table).all(1)
-        if not bool(finite.all()):
-            row = int(finite.logical_not().nonzero()[0])
-            raise InputError(
-                f"row {row + 1} of the {what} holds what is no finite number: leave the row out, "
-                "or mend it"
-            )
+    check_table("inputs", inputs_RI, widths[0])
+    check_table("outputs", wanted_RO, widths[-1])
+
+
+def check_table(what: str, rows_RN: Tensor, width: int) -> None:
+    """Check that rows fit a layer.
+
+    Args:
+        what: "inputs" or "outputs".
+        rows_RN: the rows.
+        width: neurons of the layer.
+
+    Raises:
+        InputError: another width, or a number that is not finite.
+    """
+    if rows_RN.shape[1] != width:
+        raise InputError(
+            f"rows of {rows_RN.shape[1]} {what} for a layer of {width}: give {width} numbers a row"
+        )
+    finite = torch.isfinite(rows_RN).all(1)
+    if not bool(finite.all()):
+        row = int(finite.logical_not().nonzero()[0])
+        raise InputError(
+            f"row {row + 1} of the {what} holds what is no finite number: leave the row out, or "
+            "mend it"
+        )

@@ -56,6 +56,7 @@ def start_ranks(ranks: int, arguments: Sequence[str]) -> int:
         MissingExtraError: mpi4py or mpiexec is missing.
         InputError: mpi4py finds no MPI library.
         EvenerError: the ranks ended without rank 0 having come to its end.
+        KeyboardInterrupt: they did so for Ctrl-C.
     """
     launcher = find_launcher()
     with tempfile.TemporaryDirectory(prefix="evener-") as folder:
@@ -65,13 +66,17 @@ def start_ranks(ranks: int, arguments: Sequence[str]) -> int:
             stdin=subprocess.DEVNULL,
             env=freely() | {EXIT_CODE_FILE: str(told)},
         )
+        stopped = False
         try:
             code = process.wait()
         except KeyboardInterrupt:
-            code = process.wait()  # it was told too, and rank 0 says that it stopped
+            code = process.wait()  # it was told too, and rank 0 says that it stopped, if it can
+            stopped = True
         for path in (told.with_name(told.name + FAILED), told):
             if path.exists():
                 return int(path.read_text())
+    if stopped:
+        raise KeyboardInterrupt
     raise EvenerError(
         f"{launcher} ended with {code} before rank 0 did; what it says stands above. Try fewer "
         "ranks, or none"
