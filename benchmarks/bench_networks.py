@@ -32,7 +32,7 @@ from evener.cli.values import read_shape
 from evener.errors import InputError
 from evener.network.frames import random_frames
 from evener.workflow import Contest, Cutting, Engines, PrecisionWish
-from evener.workflow.bench import together
+from evener.workflow.compared import together
 from evener.workflow.several import each_its_own
 
 FIVE: Final = ("alexnet", "googlenet", "resnet50", "shufflenet", "vgg19")

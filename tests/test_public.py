@@ -20,6 +20,7 @@ PUBLIC = [
     "Wish",
     "Writing",
     "bench_networks",
+    "bench_on_board",
     "build_project",
     "explain_network",
     "find_processors",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evener.workflow import Wish as Wish
     from evener.workflow import Writing as Writing
     from evener.workflow import bench_networks as bench_networks
+    from evener.workflow import bench_on_board as bench_on_board
     from evener.workflow import build_project as build_project
     from evener.workflow import explain_network as explain_network
     from evener.workflow import find_processors as find_processors
@@ -43,6 +44,7 @@ _HOME: Final = {
     "Wish": "evener.workflow",
     "Writing": "evener.workflow",
     "bench_networks": "evener.workflow",
+    "bench_on_board": "evener.workflow",
     "build_project": "evener.workflow",
     "explain_network": "evener.workflow",
     "find_processors": "evener.workflow",

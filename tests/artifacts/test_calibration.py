@@ -29,6 +29,7 @@ def make(**changes: tuple[Rate, ...] | Link) -> Calibration:
         "products": RATES,
         "dense_layer_s": 1e-5,
         "sharded_layer_s": 2e-5,
+        "shard_s": 1e-6,
     }
     return Calibration(**(figures | changes))
 

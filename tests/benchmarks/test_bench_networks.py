@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from evener.run.accuracy import judge
-from evener.runtime.session import Array
+import evener
+from evener.artifacts.comparison import Comparison
+from evener.network.frames import read_arrays
 from evener.testing import tiny
-from evener.workflow import precision, race
+from evener.workflow import race
 
 Run = Callable[..., dict[str, object]]
 
@@ -73,20 +74,24 @@ def test_a_lower_precision_is_judged_by_given_or_random_frames_and_the_record_sa
     frames = tmp_path / "frames.npz"
     rng = np.random.default_rng(0)
     np.savez(frames, images=rng.normal(size=(32, 1, 2, 8, 8)).astype(np.float32))
-    seen: list[tuple[int, ...]] = []
+    seen: list[dict[str, tuple[int, ...]]] = []
+    bench = evener.bench_networks
 
-    def noted(name: str, expected: Sequence[tuple[Array, ...]], *given: Any, **more: Any) -> Any:  # noqa: ANN401 - handed on
-        seen.append((len(expected), *expected[0][0].shape))
-        return judge(name, expected, *given, **more)
+    def noted(nets: list[str], *, engines: evener.Engines, **more: Any) -> Comparison:  # noqa: ANN401 - handed on
+        assert engines.precision is not None
+        assert engines.precision.calibration is not None
+        arrays = read_arrays(engines.precision.calibration)
+        seen.append({name: array.shape for name, array in arrays.items()})
+        return bench(nets, engines=engines, **more)
 
-    monkeypatch.setattr(precision, "judge", noted)
+    monkeypatch.setattr(evener, "bench_networks", noted)
 
     record = run(
         *(*nets, "--shape", "images=1,2,8,8", "--precision", "int8", "--max-error", "0.9"),
         *("--calibration", f"{nets[1]}={frames}", "--runtimes", "onnxruntime"),
     )
 
-    assert seen == [(32, 2, 8), (16, 1, 3, 8, 8)]  # every second of 64 random and of 32 given
+    assert seen == [{"x": (64, 2, 8)}, {"images": (32, 1, 2, 8, 8)}]
     assert record["precision"] == {
         "precision": "int8",
         "max_error": 0.9,

@@ -352,6 +352,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
         ),
         "serve_network": None,
         "bench_networks": COMPARISON,
+        "bench_on_board": msgspec.structs.replace(COMPARISON, board="khadas-vim3", slowdown=2.0),
         "build_project": SimpleNamespace(
             verdicts=VERDICTS.verdicts,
             network=Path("p/.evener/network.onnx"),

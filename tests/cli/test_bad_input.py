@@ -209,8 +209,18 @@ def test_what_cannot_be_served_is_refused(
     refused(*model, "--plan", "other.json", "--stages", "2", message="already fixes its stages")
     refused(*model, "--host", "192.0.2.1", message="cannot listen at 192.0.2.1 port 0: ")
     refused(*model, "--host", "", message="the name is empty")
-    refused(*model, "--queue", "-1", message="-1 is not in the range x>=0")
-    refused(evener, "serve", "model.onnx", "--port", "65536", message="65536 is not in the range")
+    queue = "is not a length of the queue: give a whole number from 0 to 1000000, such as 64"
+    for length in ("-1", "1000001", "9" * 30, "1.5"):
+        refused(*model, "--queue", length, message=f"'{length}' {queue}")
+    port = "is not a port: give a whole number from 0 to 65535, such as 8080, or 0 for any that is"
+    for number in ("65536", "x", "", "9" * 5000):
+        refused(evener, "serve", "model.onnx", "--port", number, message=port)
+    refused(*model, "--no-standby", message="without --supervise nothing is held ready; leave out")
+    refused(*model, "--slowdown", "2", message="--transfers, --no-compute and --slowdown need a")
+    board = (*model, "--board", "khadas-vim3")
+    refused(*board, "--profile", "p.json", message="a board has times of its own: give --board or")
+    refused(*board, "--supervise", message="a board is simulated in threads, which nobody has to")
+    refused(*board, "--transport", "processes", message="leave out --transport and --supervise, or")
     refused(evener, "serve", ".", message=". was not built to its end: evener build .")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -182,6 +182,8 @@ def test_ctrl_c_while_a_library_is_loaded_is_no_fault_of_it(
             "ranks are processes already: leave out --transport or --ranks",
         ),
         (("run", "x", "--frames", "1", "--policy", "drop"), "'drop' is not one of 'block'"),
+        (("plan", "x", "--precision", "int8", "--max-error", "nan"), "nan is no finite number"),
+        (("plan", "x", "--precision", "int8", "--min-accuracy", "nan"), "nan is no finite number"),
         (("run", "x", "--frames", "1", "--source-rate", "0"), "0.0 is not in the range x>=1e-06"),
         (("run", "x", "--frames", "1", "--source-rate", "nan"), "nan is no finite number"),
         (("run", "x", "--frames", "1", "--source-rate", "inf"), "inf is no finite number"),

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from evener.cli import output
-from evener.cli.tables import table
+from evener.cli.layout import table
 
 
 class Terminal(io.StringIO):

@@ -111,7 +111,7 @@ def test_a_missing_file_is_named(evener: Evener, tmp_path: Path) -> None:
 
 
 def test_what_has_no_layout_is_a_fault_of_ours() -> None:
-    with pytest.raises(TypeError, match="int has no layout; register one in evener.cli.tables"):
+    with pytest.raises(TypeError, match="int has no layout; register one in evener.cli.run_tables"):
         lay_out(3)
 
 

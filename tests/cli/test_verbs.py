@@ -24,7 +24,7 @@ from evener.artifacts.tensor import Tensor
 from evener.artifacts.timeline import HEAD
 from evener.artifacts.trace import Switch, Trace
 from evener.cli.main import VERBS, cli
-from evener.cli.tables import runtimes
+from evener.cli.run_tables import runtimes
 from evener.cli.verb import Verb
 from evener.data.pixels import Pixels
 from evener.data.sources import Reading
@@ -184,6 +184,12 @@ OPTIONS = {
         "--optimisation",
         "--credits",
         "--transport",
+        "--supervise",
+        "--standby",
+        "--board",
+        "--transfers",
+        "--no-compute",
+        "--slowdown",
         "--processors",
         "--runtimes",
         "--shape",
@@ -204,9 +210,14 @@ OPTIONS = {
         "--calibration",
         "--max-error",
         "--min-accuracy",
+        "--board",
+        "--transfers",
+        "--no-compute",
+        "--slowdown",
         "--json",
     ],
     "show": ["--from", "--frames", "--svg", "--json"],
+    "selfcheck": ["--mpi", "--ranks", "--json"],
 }
 
 
@@ -412,6 +423,7 @@ def test_an_explanation_plans_nothing(evener: Evener, workflow_calls: Calls) -> 
         "explain_network": {
             "given": ("tiny",),
             "cutting": Cutting(granularity="node", max_live=3, shapes={"a": (1,)}),
+            "board": None,
         }
     }
     assert "tiny in 2 blocks by the rule 'paper'" in out
@@ -439,6 +451,48 @@ def test_an_explanation_by_the_rule_node_shows_what_was_opened_and_why_not_more(
     assert opened.split()[-6:] == ["M", "8.3%", "4", "13", "10", "3,4,5,6,7,8,9,10,11,12"]
     assert "99 cuts in the order of the work before them" in out
     assert "left out, as the network has more than 100 places" in out
+
+
+def test_an_explanation_for_a_board_lists_its_parts_with_their_times(evener: Evener) -> None:
+    out = evener("plan", "googlenet", "--board", "khadas-vim3", "--explain")[1]
+
+    assert "googlenet in 11 blocks, the parts that khadas-vim3 was timed in; a cut is" in out
+    assert "main layers that no cut can part, by its blocks, and what would cross" in out
+    assert "both were timed as one part" in out
+    assert "googlenet in 11 blocks on khadas-vim3" in out
+    assert "L x2" in out
+
+
+def test_a_network_that_a_board_knows_by_name_only_is_said_to_be(evener: Evener) -> None:
+    out = evener("plan", "mobilenet", "--board", "rk3399pro", "--explain")[1]
+
+    assert (
+        "rk3399pro knows mobilenet by name only, in 14 parts with a cut after each but the last; "
+        "give the path of its ONNX file to see what they are"
+    ) in " ".join(out.split())
+    assert "mobilenet in 14 blocks on rk3399pro" in out
+
+
+def test_the_explanation_of_a_board_is_for_programs_too(evener: Evener) -> None:
+    printed = json.loads(
+        evener("plan", "googlenet", "--board", "khadas-vim3", "--explain", "--json")[1]
+    )
+
+    assert (printed["board"], len(printed["blocks"]), len(printed["cuts"])) == (
+        "khadas-vim3",
+        11,
+        10,
+    )
+    assert {one["reason"] for one in printed["no_cuts"]} >= {"both were timed as one part"}
+
+
+def test_a_cut_that_a_board_does_not_have_says_how_to_see_those_it_has(evener: Evener) -> None:
+    code, _, err = evener(
+        *("plan", "alexnet", "--board", "khadas-vim3", "--cuts", "19", "--on", "G,B")
+    )
+
+    assert code == 2
+    assert "has the cuts 0 to 6; see them with evener plan NET --board BOARD --explain" in err
 
 
 def test_where_every_layer_is_apart_at_some_place_that_is_said(evener: Evener) -> None:
@@ -763,7 +817,7 @@ def test_serve_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         *("--host", "0.0.0.0", "--port", "0", "--queue", "0", "--optimisation", "extended"),  # noqa: S104 - handed on
         *("--credits", "3", "--transport", "processes", "--processors", "cpu0"),
         *("--runtimes", "onnxruntime", "--shape", "a=1,3", "--fix", "c=2.5", "--json"),
-        *("--max-latency", "80 ms", "--min-rate", "5 /s"),
+        *("--max-latency", "80 ms", "--min-rate", "5 /s", "--supervise", "--no-standby"),
     )
 
     call = workflow_calls["serve_network"]
@@ -778,6 +832,9 @@ def test_serve_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "queue": 0,
         "credits": 3,
         "transport": "processes",
+        "supervise": True,
+        "standby": False,
+        "simulation": None,
         "cutting": Cutting(shapes={"a": (1, 3)}, fixed={"c": 2.5}),
         "engines": Engines(
             processors=("cpu0",), runtimes=("onnxruntime",), optimisation="extended"
@@ -794,7 +851,21 @@ def test_serve_leaves_to_the_project_what_was_not_said(
     call = workflow_calls["serve_network"]
     unasked = (None, Cutting(), Engines(), Wish())
     asked = {name for name, value in call.items() if value not in unasked}
-    assert asked == {"given", "ready", "progress", "transport"}
+    assert asked == {"given", "ready", "progress", "transport", "supervise", "standby"}
+    assert (call["supervise"], call["standby"]) == (False, True)
+
+
+def test_serve_on_a_board_hands_on_how_it_is_simulated(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    evener(
+        *("serve", "tiny", "--board", "khadas-vim3", "--transfers", "--no-compute"),
+        *("--slowdown", "2.5"),
+    )
+
+    assert workflow_calls["serve_network"]["simulation"] == workflow.Simulation(
+        board="khadas-vim3", transfers=True, compute=False, slowdown=2.5
+    )
 
 
 def ready_at_once(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
@@ -855,6 +926,56 @@ def test_bench_hands_on_every_choice(evener: Evener, workflow_calls: Calls) -> N
         "cutting": Cutting(),
         "engines": Engines(processors=("cpu0",)),
     }
+
+
+def test_bench_on_a_board_hands_on_every_choice_and_says_that_it_is_simulated(
+    evener: Evener, workflow_calls: Calls
+) -> None:
+    asked = ("bench", "a", "--board", "khadas-vim3", "--transfers", "--slowdown", "2")
+
+    printed = json.loads(evener(*asked, "--json")[1])
+    code, out, _ = evener(*asked, "--no-compute", "--processors", "B,G", "--runtimes", "openvino")
+
+    call = workflow_calls["bench_on_board"]
+    assert callable(call.pop("progress"))
+    assert call == {
+        "given": (("a",),),
+        "board": "khadas-vim3",
+        "transfers": True,
+        "compute": False,
+        "slowdown": 2.0,
+        "contest": Contest(),
+        "cutting": Cutting(),
+        "engines": Engines(processors=("B", "G"), runtimes=("openvino",)),
+    }
+    assert code == 0
+    assert (
+        "simulated processors of khadas-vim3, 2 times slowed down and told as without that: run on "
+        "this machine by the board's times"
+    ) in " ".join(out.split())
+    assert (printed["board"], printed["slowdown"], printed["simulated"]) == (
+        "khadas-vim3",
+        2.0,
+        False,
+    )
+    assert "bench_networks" not in workflow_calls
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--board", "khadas-vim3", "--little", "0.4"), "leave out --little or --board"),
+        (("--transfers",), "--transfers, --no-compute and --slowdown need a --board"),
+        (("--slowdown", "2"), "--transfers, --no-compute and --slowdown need a --board"),
+    ],
+)
+def test_bench_refuses_what_does_not_go_with_a_board_or_without_one(
+    options: tuple[str, ...], message: str, evener: Evener, workflow_calls: Calls
+) -> None:
+    code, _, err = evener("bench", "a", *options)
+
+    assert (code, workflow_calls) == (2, {})
+    assert message in err
 
 
 def test_bench_takes_a_limit_relative_to_the_copies_and_a_little_core(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evener.errors import StageFailedError
 from evener.run.entry import Frame
 from evener.run.record import Record
 from evener.run.replay import Leg, ReplayBuffer
@@ -99,6 +100,113 @@ def test_a_frame_that_comes_to_a_leg_too_late_goes_to_the_next() -> None:
 
         assert too_late.result(PATIENCE_S) is None
         assert waits.result(PATIENCE_S) == [0, 1, None]
+
+
+def test_a_source_that_has_nothing_yet_is_asked_again() -> None:
+    frames = iter([None, frame(0), None, None, frame(1), None])
+    replay = ReplayBuffer(frames, lambda *_: None, Record(lambda: 0.0))
+    assert replay.more()
+    leg = replay.leg()
+
+    assert [value(leg.take()) for _ in range(3)] == [0, 1, None]
+
+
+def test_a_leg_takes_what_is_held_while_one_before_it_waits_for_the_source() -> None:
+    asked, come = threading.Event(), threading.Event()
+
+    def source() -> Iterator[Frame]:
+        yield frame(0)
+        asked.set()
+        assert come.wait(PATIENCE_S)
+        yield frame(1)
+
+    replay = ReplayBuffer(source(), lambda *_: None, Record(lambda: 0.0))
+    old = replay.leg()
+    old.take()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(old.take)
+        assert asked.wait(PATIENCE_S)
+        new = replay.leg()
+        assert replay.more()
+        assert value(new.take()) == 0  # though nothing more has come
+        come.set()
+
+        assert waiting.result(PATIENCE_S) is None
+    assert value(new.take()) == 1
+
+
+def test_the_states_after_the_last_frame_that_was_emitted_are_kept_apart_from_its_answer() -> None:
+    answers: list[int] = []
+    replay = ReplayBuffer(
+        map(frame, range(3)), lambda _, answer: answers.append(len(answer)), Record(lambda: 0.0)
+    )
+    leg, state = replay.leg(), np.array([7.0])
+    leg.states_told = ("h",)
+    leg.take()
+    leg.emit(0, (np.array([1.0]), state))
+    state[0] = 9.0  # as the slot is used again
+
+    old, new = leg, replay.leg()
+    old.emit(1, (np.array([1.0]), state))  # too late
+
+    assert answers == [1]
+    assert replay.states == {"h": np.array([7.0])}
+    assert new.states_told == ()
+
+
+def failure(processor: str) -> StageFailedError:
+    return StageFailedError("bad", stage=0, processor=processor)
+
+
+def test_a_frame_that_fails_is_told_instead_of_its_answer_and_counts_as_emitted() -> None:
+    told: list[tuple[int, str]] = []
+    replay = ReplayBuffer(
+        map(frame, range(2)),
+        lambda *_: None,
+        Record(lambda: 0.0),
+        failed=lambda number, error: told.append((number, str(error))),
+    )
+    leg = replay.leg()
+    leg.take()
+
+    leg.fail(0, failure("npu"))
+
+    assert (told, replay.emitted) == ([(0, "bad")], 1)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "at_fault"),
+    [
+        (["npu", "npu", "npu"], True),
+        (["npu", "npu", "", "npu"], False),  # an answer between them
+        (["npu", "cpu", "npu", "cpu"], False),
+    ],
+)
+def test_a_lane_that_fails_at_frame_after_frame_is_at_fault_itself(
+    lanes: list[str], at_fault: bool
+) -> None:
+    told: list[int] = []
+    replay = ReplayBuffer(
+        map(frame, range(9)),
+        lambda *_: None,
+        Record(lambda: 0.0),
+        failed=lambda number, _: told.append(number),
+    )
+    leg = replay.leg()
+    for number, lane in enumerate(lanes):
+        leg.take()
+        if not lane:
+            leg.emit(number, NO_ANSWER)
+        elif number == len(lanes) - 1 and at_fault:
+            with pytest.raises(StageFailedError, match="bad"):
+                leg.fail(number, failure(lane))
+        else:
+            leg.fail(number, failure(lane))
+
+    if at_fault:
+        assert value(replay.leg().take()) == len(lanes) - 1  # it is run again
+    else:
+        assert replay.emitted == len(lanes)
 
 
 def test_two_legs_never_emit_at_the_same_time() -> None:

@@ -44,7 +44,10 @@ def added_up(count: int) -> list[float]:
 
 
 def opened(
-    script: Callable[[str, float], None] = lambda *_: None, *, lanes: tuple[int, int, int]
+    script: Callable[[str, float], None] = lambda *_: None,
+    *,
+    lanes: tuple[int, int, int],
+    tell_states: bool = False,
 ) -> Pipeline:
     plan = plans.chain(*((1, [DEVICE] * count) for count in lanes), runtime="scripted")
     return Pipeline(
@@ -53,6 +56,7 @@ def opened(
         inputs=[vector("x")],
         runtimes={"scripted": ScriptedRuntime(script)},
         states=[SUM],
+        tell_states=tell_states,
     )
 
 
@@ -60,6 +64,28 @@ def answers(pipeline: Pipeline, count: int) -> list[float]:
     seen: list[float] = []
     pipeline.run(numbered(count), lambda _, answer: seen.append(float(answer[0][0])))
     return seen
+
+
+def test_another_pipeline_goes_on_from_the_states_that_one_has_told() -> None:
+    told: list[tuple[float, float]] = []
+
+    with opened(lanes=(2, 1, 2), tell_states=True) as first:
+        assert [tensor.name for tensor in first.outputs] == ["y"]
+        assert first.states_told == ("s",)
+        first.run(numbered(10), lambda _, got: told.append((float(got[0][0]), float(got[1][0]))))
+    state = np.full(SHAPE, told[4][1], np.float32)
+    with opened(lanes=(1, 1, 1)) as second:
+        rest: list[float] = []
+        second.run(
+            numbered(10)[5:],
+            lambda _, answer: rest.append(float(answer[0][0])),
+            first=5,
+            states={"s": state},
+        )
+        assert answers(second, 3) == added_up(3)  # a run begins at zero unless it is told
+
+    assert [answer for answer, _ in told] == added_up(10)
+    assert [answer for answer, _ in told[:5]] + rest == added_up(10)
 
 
 def test_a_lane_keeps_the_states_that_its_sessions_read() -> None:

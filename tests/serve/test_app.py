@@ -103,6 +103,15 @@ def test_a_prediction(client: TestClient, path: str) -> None:
     }
 
 
+def test_a_model_on_simulated_processors_says_so(predictor: FakePredictor) -> None:
+    predictor.properties = {"simulated_board": "khadas-vim3"}
+
+    with TestClient(make_app(predictor)) as client:
+        page = client.get("/v2/models/fake net").json()
+
+    assert page["properties"] == {"simulated_board": "khadas-vim3"}
+
+
 def test_who_gives_no_id_gets_none(client: TestClient) -> None:
     assert "id" not in client.post(INFER, json=asking(1, 2, 3)).json()
 

@@ -31,6 +31,7 @@ CORE = Calibration(
     products=(Rate(1.0, 1e30),),
     dense_layer_s=0.0,
     sharded_layer_s=0.0,
+    shard_s=0.0,
 )
 # A value of one row takes a second, and a message ten of them before.
 LINK = Link(name="post", latency_s=10.0, gap_s=3.0, bandwidth_bytes_per_s=4.0)
@@ -80,6 +81,21 @@ def test_every_layer_costs_its_calls() -> None:
     assert sharded.iteration_s == without.iteration_s + 2 * 7.0
 
 
+def test_with_one_row_every_shard_of_a_rank_is_a_product_of_its_own() -> None:
+    core = msgspec.structs.replace(CORE, shard_s=1.5)
+    network = shape(3, 4, 5, topology=Topology(shards=4, halo=0))
+
+    def beyond_core(batch: int, ranks: int) -> float:
+        known, without = (
+            iteration_cost(network, of, batch=batch, ranks=ranks, link=LINK) for of in (core, CORE)
+        )
+        return known.iteration_s - without.iteration_s
+
+    assert beyond_core(1, 1) == 2 * 4 * 1.5
+    assert beyond_core(1, 4) == 2 * 1.5
+    assert beyond_core(2, 1) == 0.0
+
+
 def test_dense_ranks_gather_values_and_scatter_sums() -> None:
     cost = iteration_cost(shape(2, 4, 2, topology=Topology(shards=2)), CORE, ranks=2, link=LINK)
 
@@ -105,6 +121,15 @@ def test_a_halo_takes_a_message_from_each_neighbour() -> None:
 
     assert cost.communication_max_s == 2 * (10 + 3 + 2)
     assert cost.bytes_per_iteration == 2 * 3 * 2 * 4
+
+
+def test_gradients_that_more_than_two_shards_add_up_to_travel_in_double_precision() -> None:
+    def received(halo: int) -> int:
+        ring = shape(3, 6, 6, topology=Topology(shards=6, halo=halo))
+        return iteration_cost(ring, CORE, ranks=6, link=LINK).bytes_per_iteration
+
+    assert received(1) == 6 * 2 * (4 + 8)  # a neuron is seen by its own shard and by two others
+    assert received(2) == 6 * 4 * (4 + 8)
 
 
 def test_ranks_wait_for_those_that_have_more() -> None:

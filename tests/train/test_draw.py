@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evener.train.draw import dropout_mask
+from evener.train.draw import dropout_mask, weight_row
 
 
 @pytest.mark.parametrize("batch", [1, 4, 7])
@@ -32,3 +32,11 @@ def test_as_many_are_kept_as_should_be() -> None:
     kept = dropout_mask(5, 0, 1, slice(0, 1000), 100, 0.7).mean()
 
     assert kept == pytest.approx(0.7, abs=0.01)  # 7 standard deviations
+
+
+def test_every_seed_has_weights_of_its_own_negative_and_great_ones_too() -> None:
+    seeds = [-1, -2, 2**63, 2**63 + 1, 2**64 - 3]
+
+    drawn = {tuple(weight_row(seed, 1, 0, 3).tolist()) for seed in seeds}
+
+    assert len(drawn) == len(seeds)

@@ -15,6 +15,7 @@ CORE = Calibration(
     products=(Rate(1.0, 1e10), Rate(64.0, 1e11)),
     dense_layer_s=1e-5,
     sharded_layer_s=3e-5,
+    shard_s=1e-6,
 )
 QUICK = Link(name="quick", latency_s=1e-6, gap_s=1e-7, bandwidth_bytes_per_s=1e10)
 SLOW = Link(name="slow", latency_s=1e-2, gap_s=1e-3, bandwidth_bytes_per_s=1e6)

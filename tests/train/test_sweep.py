@@ -7,11 +7,11 @@ import pytest
 
 from evener.artifacts.topology import Topology
 from evener.errors import DivergedError, InputError
+from evener.train.recipe import Recipe
 from evener.train.shape import Shape
 from evener.train.sharding import count_weights
 from evener.train.sweep import (
     Held,
-    Pace,
     Swept,
     interval,
     parse_sweep,
@@ -32,7 +32,7 @@ def classes(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 HELD = Held(*classes(256, 0), *classes(256, 1))
-PACE = Pace(epochs=25, batch=32, learning_rate=0.5)
+RECIPE = Recipe(epochs=25, batch=32, learning_rate=0.5)
 WIDTHS = (8, 32, 32, 2)
 
 
@@ -46,7 +46,7 @@ def test_shards_that_see_nothing_of_one_another_do_worse_where_features_belong_t
     apart, together = sweep(
         [classifier(SHARDED), classifier(Topology(shards=4))],
         HELD,
-        pace=PACE,
+        recipe=RECIPE,
         seeds=2,
         on_network=told.append,
     )
@@ -64,7 +64,7 @@ def test_shards_that_see_nothing_of_one_another_do_worse_where_features_belong_t
 def test_a_network_without_a_softmax_has_a_loss_only() -> None:
     shape = Shape((8, 8, 2), ("tanh", "identity"), SHARDED)
 
-    (found,) = sweep([shape], HELD, pace=Pace(epochs=1), seeds=1)
+    (found,) = sweep([shape], HELD, recipe=Recipe(batch=64), seeds=1)
 
     assert found.test_accuracy is found.train_accuracy is None
     assert found.test_loss.half_width is None
@@ -73,13 +73,13 @@ def test_a_network_without_a_softmax_has_a_loss_only() -> None:
 def test_a_loss_that_is_no_number_ends_the_sweep() -> None:
     shape = Shape((8, 8, 2), ("relu", "identity"), SHARDED)
 
-    with pytest.raises(DivergedError, match="4 shards, halo 0.* lower the learning rate"):
-        sweep([shape], HELD, pace=Pace(epochs=30, learning_rate=1e6), seeds=1)
+    with pytest.raises(DivergedError, match="training diverged in step .* Lower the learning rate"):
+        sweep([shape], HELD, recipe=Recipe(epochs=30, batch=32, learning_rate=1e6), seeds=1)
 
 
 def test_no_seed_is_refused() -> None:
     with pytest.raises(InputError, match="0 seeds: give 1 or more"):
-        sweep([], HELD, pace=PACE, seeds=0)
+        sweep([], HELD, recipe=RECIPE, seeds=0)
 
 
 def test_a_wider_network_has_about_as_many_weights_as_it_should() -> None:

@@ -9,6 +9,27 @@ from evener.runtime.pinning import PROCESS_CORES
 from evener.testing import tiny
 from evener.workflow import race
 
+BOARD = """
+name = "toy"
+source = "made up"
+[processors.big]
+kind = "cpu"
+cores = [0, 1, 2, 3, 4, 5, 6, 7]
+runtime = "armcl"
+precision = "f32"
+[processors.gpu]
+kind = "gpu"
+runtime = "armcl"
+precision = "f16"
+[parts.dense]
+blocks = [1, 1, 1, 1]
+macs = [128, 128, 128, 128]
+[networks.dense.big]
+part_ms = [10.0, 10.0, 10.0, 10.0]
+[networks.dense.gpu]
+part_ms = [10.0, 10.0, 10.0, 10.0]
+"""
+
 
 @pytest.fixture(autouse=True)
 def _quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,3 +60,11 @@ def two_cores() -> None:
     """Skip a test that needs two cores to be about anything."""
     if len(PROCESS_CORES) < 2:
         pytest.skip("this process may use one core only, and two stages need two")
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> str:
+    """Write a board on which each of the four blocks takes 10 ms anywhere."""
+    path = tmp_path / "toy.toml"
+    path.write_text(BOARD)
+    return str(path)

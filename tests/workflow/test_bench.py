@@ -6,14 +6,13 @@ import msgspec
 import pytest
 from onnx import helper
 
-from evener.artifacts.comparison import Comparison, Ratio
 from evener.errors import InfeasibleError
 from evener.network.frames import random_frames
 from evener.plan.decide import make_baseline
 from evener.runtime.peer import known_peers
-from evener.testing import plans, tiny
+from evener.testing import tiny
 from evener.workflow import bench, race
-from evener.workflow.bench import bench_networks, describe, together
+from evener.workflow.bench import bench_networks
 from evener.workflow.memory import plan_bytes
 from evener.workflow.opening import open_network
 from evener.workflow.profile import profile_network
@@ -57,37 +56,6 @@ def test_a_shape_goes_to_the_network_that_has_the_input(
     )
 
     assert [row.network for row in found.rows if row.kind == "plan"] == ["dense", "images"]
-
-
-def ratio(network: str, median: float) -> Comparison:
-    one = Ratio(network=network, over="copies", median=median, low=median, high=median)
-    return Comparison(
-        rows=(),
-        ratios=(one,),
-        ratio_best=median,
-        rounds=3,
-        ratios_each=(one,),
-        ratio_means={"copies": median} | ({network: median} if network != "c" else {}),
-    )
-
-
-def test_ratios_of_networks_are_put_together_by_geometric_mean() -> None:
-    found = together([ratio("a", 0.5), ratio("b", 2.0), ratio("c", 8.0)])
-
-    assert found.ratio_best == pytest.approx(2.0)
-    assert found.ratio_means == {"copies": pytest.approx(2.0)}  # the one that all have
-    assert len(found.ratios_each) == 3
-    assert [one.network for one in found.ratios] == ["a", "b", "c"]
-
-
-def test_a_plan_is_named_by_its_shape() -> None:
-    one = plans.chain((2, [(0, 1)]))
-    copies = plans.chain((2, [(0,), (1,)]))
-    split = plans.chain((1, [(0,)]), (1, [(1,)]))
-
-    assert describe(one) == "one session: p0a[0, 1]"
-    assert describe(copies) == "2 copies: p0a[0] | p0b[1]"
-    assert describe(split) == "2 stages: p0a[0] > p1a[1]"
 
 
 def test_plans_that_run_the_same_are_measured_once(

@@ -13,35 +13,6 @@ from evener.testing import tiny
 from evener.workflow.board_run import run_on_board
 from evener.workflow.plan import plan_network
 
-BOARD = """
-name = "toy"
-source = "made up"
-[processors.big]
-kind = "cpu"
-cores = [0, 1, 2, 3, 4, 5, 6, 7]
-runtime = "armcl"
-precision = "f32"
-[processors.gpu]
-kind = "gpu"
-runtime = "armcl"
-precision = "f16"
-[parts.dense]
-blocks = [1, 1, 1, 1]
-macs = [128, 128, 128, 128]
-[networks.dense.big]
-part_ms = [10.0, 10.0, 10.0, 10.0]
-[networks.dense.gpu]
-part_ms = [10.0, 10.0, 10.0, 10.0]
-"""
-
-
-@pytest.fixture
-def board(tmp_path: Path) -> str:
-    """Write a board on which each of the four blocks takes 10 ms anywhere."""
-    path = tmp_path / "toy.toml"
-    path.write_text(BOARD)
-    return str(path)
-
 
 def test_a_network_runs_on_processors_that_are_not_here(net: str, board: str) -> None:
     result = run_on_board(net, board=board, frames=12, stages=2, optimisation="extended")
@@ -107,9 +78,11 @@ def test_a_plan_keeps_to_the_processors_that_may_be_used(
         run_on_board(net, board=board, frames=4, plan=tmp_path / "plan.json", processors=[first])
 
 
-def test_a_machine_that_is_slower_than_the_board_says_so(net: str, tmp_path: Path) -> None:
+def test_a_machine_that_is_slower_than_the_board_says_so(
+    net: str, board: str, tmp_path: Path
+) -> None:
     quick = tmp_path / "quick.toml"
-    quick.write_text(BOARD.replace("10.0", "0.00001"))
+    quick.write_text(Path(board).read_text().replace("10.0", "0.00001"))
 
     with pytest.raises(InfeasibleError, match="this machine computed longer than it would"):
         run_on_board(net, board=str(quick), frames=20)

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from evener.errors import InputError
 from evener.testing import tiny
+from evener.workflow.board import open_on_board
 from evener.workflow.explain import explain_network
 
 
@@ -49,3 +51,32 @@ def test_by_the_rule_node_layers_that_too_many_tensors_join_are_named(
     assert [tensor.name for tensor in no_cut.tensors] == ["s0", "s1", "bottom"]
     assert no_cut.reason == "3 tensors would cross"
     assert [part.crowded for part in found.parts] == [0, 1, 0]
+
+
+def test_on_a_board_the_blocks_are_those_that_plans_for_it_are_made_of() -> None:
+    found = explain_network("googlenet", board="khadas-vim3")
+    known = open_on_board("googlenet", "khadas-vim3").profile
+
+    assert (found.board, found.granularity, found.opaque) == ("khadas-vim3", "table", False)
+    assert found.blocks == known.blocks
+    assert [cut.tensors[0].name for cut in found.cuts] == [
+        block.outputs[0].name for block in known.blocks[:-1]
+    ]
+
+
+def test_on_a_board_a_network_that_it_was_not_timed_with_has_its_own_blocks(net: str) -> None:
+    found = explain_network(net, board="khadas-vim3")
+
+    assert found == msgspec.structs.replace(explain_network(net), board="khadas-vim3")
+
+
+def test_of_a_name_in_a_board_s_table_only_the_number_of_parts_is_known() -> None:
+    found = explain_network("mobilenet", board="rk3399pro")
+
+    assert (found.opaque, len(found.blocks)) == (True, 14)
+    assert [(cut.after_block, cut.tensors) for cut in found.cuts] == [(at, ()) for at in range(13)]
+
+
+def test_a_board_leaves_no_rule_to_choose(net: str) -> None:
+    with pytest.raises(InputError, match="give --board, or --granularity, --max-live"):
+        explain_network(net, board="khadas-vim3", granularity="node", max_live=3)

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 import numpy as np
 import onnxruntime
+import psutil
 import pytest
 from onnx import helper
 
@@ -33,6 +34,7 @@ from evener.testing import plans, tiny
 from evener.testing.tiny import floats, network
 from evener.workflow.cutting import Shapes
 from evener.workflow.serve import Serving, serve_network
+from evener.workflow.served import Simulation
 
 for _package in ("starlette", "uvicorn", "prometheus_client"):
     pytest.importorskip(_package, reason="the extra `serve` is not installed")
@@ -167,11 +169,73 @@ def test_without_a_plan_it_plans_and_calls_the_network_by_its_name(net: str) -> 
 def test_a_port_that_is_taken_is_refused_before_anything_is_planned(
     net: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evener.workflow.serve.open_network", None)
+    monkeypatch.setattr("evener.workflow.served.open_network", None)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"cannot listen at 127.0.0.1 port {port}"):
             serve_network(net, port=port, ready=stopping([]))
+
+
+def test_on_simulated_processors_it_answers_the_same_and_says_so(net: str, board: str) -> None:
+    serving = serve_and_stop(net, simulation=Simulation(board=board))
+    slower = serve_and_stop(net, simulation=Simulation(board=board, slowdown=2.0, compute=False))
+
+    assert (serving.board, serve_and_stop(net, stages=1).board) == ("toy", None)
+    assert {lane.processor for stage in serving.plan.stages for lane in stage.lanes} <= {
+        "big",
+        "gpu",
+    }
+    assert slower.plan.rate_hz == pytest.approx(serving.plan.rate_hz / 2)
+
+    frames = [x for (x,) in tiny.frames(4)]
+    with started(net, "--board", board, "--optimisation", "extended") as (_, said):
+        where = urlsplit(said["url"])
+        connection = HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE_S)
+        answers = [ask(connection, "dense", n, x)[1] for n, x in enumerate(frames)]
+        connection.request("GET", "/v2/models/dense")
+        page = json.loads(connection.getresponse().read())
+        connection.close()
+
+    assert said["board"] == "toy"
+    assert page["properties"] == {"simulated_board": "toy"}
+    session = plain(net)
+    for x, answer in zip(frames, answers, strict=True):
+        assert answer.tobytes() == session.run(None, {"x": x})[0].tobytes()
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_with_supervision_a_stage_that_is_killed_costs_no_answer(net: str, tmp_path: Path) -> None:
+    save(tmp_path / "plan.json", plan_of(net, (2, [CORES[0]]), (2, [CORES[-1]])))
+    frames = [x for (x,) in tiny.frames(6)]
+    arguments = ("--optimisation", "extended", "--transport", "processes", "--supervise")
+    with started(net, "--plan", str(tmp_path / "plan.json"), *arguments) as (process, said):
+        where = urlsplit(said["url"])
+        connection = HTTPConnection(where.hostname or "", where.port, timeout=PATIENCE_S)
+        answers = [ask(connection, "dense", n, x)[1] for n, x in enumerate(frames[:3])]
+        psutil.Process(process.pid).children()[-1].kill()
+        answers += [ask(connection, "dense", n, x)[1] for n, x in enumerate(frames[3:])]
+        connection.close()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 0
+    session = plain(net)
+    for x, answer in zip(frames, answers, strict=True):
+        assert answer.tobytes() == session.run(None, {"x": x})[0].tobytes()
+
+
+def test_a_queue_that_memory_could_not_hold_is_refused(
+    net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evener.workflow.serve.free_bytes_now", lambda: 10_000)
+
+    frame = 2 * tiny.WIDTH * 4  # bytes
+    with pytest.raises(
+        InputError,
+        match=rf"a queue of 1000 requests of {frame} B each may take .* and 10 kB are free: "
+        rf"give a --queue up to {8000 // frame}",
+    ):
+        serve_network(net, port=0, stages=1, queue=1000, ready=stopping([]))
 
 
 def test_a_plan_and_how_to_plan_exclude_each_other(net: str, two_stages: Path) -> None:

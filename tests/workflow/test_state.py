@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -11,14 +10,12 @@ import pytest
 
 from evener.artifacts.files import load
 from evener.artifacts.split import Split
-from evener.errors import InputError
 from evener.network.model import load_network
 from evener.network.split import whole_model
 from evener.runtime import get_runtime, pinning
 from evener.workflow import opened as hints
 from evener.workflow import run_network, split_network
 from evener.workflow.opening import open_network
-from evener.workflow.supervise import supervised
 
 CORE = min(pinning.PROCESS_CORES)
 # Three dense layers; the second adds what it answered to the frame before.
@@ -128,11 +125,3 @@ def test_a_plan_without_the_state_is_of_another_network(recurrent: Path) -> None
     kept = open_network(str(recurrent), fixed=FIXED, states=STATES)
 
     assert plain.network.sha256 != kept.network.sha256
-
-
-def test_no_change_of_plan_may_lose_the_state(recurrent: Path) -> None:
-    opened = open_network(str(recurrent), fixed=FIXED, states=STATES)
-    unused: Any = None
-
-    with pytest.raises(InputError, match="keeps h from frame to frame, which is lost"):
-        supervised(opened, unused, unused, unused)

@@ -1,5 +1,7 @@
 """Runs of real networks that go on by another plan."""
 
+import os
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -196,16 +198,64 @@ def test_ranks_of_mpi_cannot_be_supervised() -> None:
         Manner(transport="ranks", supervise=True).check(None)
 
 
-def test_a_network_with_state_cannot_be_supervised(write: Callable[[str, bytes], str]) -> None:
+@pytest.fixture
+def recurrent(write: Callable[[str, bytes], str]) -> str:
+    """Write a network of four layers, the second of which adds to a state."""
     model = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 17]> g (float[1,8] x, float[1,8] h) => '
-        "(float[1,8] y, float[1,8] hn) { hn = Add(x, h) y = Tanh(hn) }"
+        "(float[1,8] y, float[1,8] hn) { "
+        "a = MatMul(x, w) b = Tanh(a) s = Add(b, h) hn = Tanh(s) "
+        "c = MatMul(hn, w) d = Tanh(c) e = MatMul(d, w) y = Tanh(e) }"
     )
-    net = write("recurrent.onnx", model.SerializeToString())
+    weights = np.random.default_rng(0).normal(size=(8, 8)).astype(np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
+    return write("recurrent.onnx", model.SerializeToString())
 
-    with pytest.raises(
-        InputError,
-        match="recurrent keeps h from frame to frame, which is lost with the stage that fails, so "
-        "that no frame can be run again; leave out --supervise",
-    ):
-        run_network(net, frames=9, states={"hn": "h"}, supervise=True)
+
+@pytest.mark.usefixtures("two_cores")
+@pytest.mark.parametrize("standby", [True, False])
+def test_the_state_of_the_last_answer_is_handed_to_the_plan_that_follows(
+    recurrent: str, standby: bool
+) -> None:
+    opened = open_network(
+        recurrent, states={"hn": "h"}, optimisation="extended", runtimes=["onnxruntime"]
+    )
+    plan, profile = two_stages(opened)
+    broken = breaking(opened, plan.stages[1].lanes[0].cores[0], after=30)
+    manner = Manner(supervise=True, standby=standby)
+    frames = Frames.going_round(random_frames(opened.network.inputs, 8, seed=0), 100)
+
+    result = run_opened(broken, plan, frames, manner=manner, profile=profile)
+
+    assert (result.trace.frames, result.trace.equal, result.holds) == (100, True, True)
+    assert [one.cause for one in result.trace.switches] == ["failed"]
+    assert result.trace.replayed >= 1
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_the_state_is_handed_on_between_processes_too(recurrent: str) -> None:
+    opened = open_network(
+        recurrent, states={"hn": "h"}, optimisation="extended", runtimes=["onnxruntime"]
+    )
+    plan, profile = two_stages(opened)
+    frames = random_frames(opened.network.inputs, 40, seed=0)
+    pipelines = partial(make_pipeline, opened, tell_states=True)
+    expected: list[Array] = []
+    with pipelines(plan) as whole:
+        whole.run(frames, lambda _, answer: expected.append(answer[0].copy()))
+    answers: list[Array] = []
+
+    def emit(number: int, answer: tuple[Array, ...]) -> None:
+        answers.append(answer[0].copy())
+        if number == 19:
+            process = pipeline.progress()[-1].process
+            assert process is not None
+            os.kill(process, signal.SIGKILL)
+
+    with supervised(
+        opened, plan, profile, partial(pipelines, transport="processes"), standby=False
+    ) as pipeline:
+        trace = pipeline.run(frames, emit)
+
+    assert "failed" in [one.cause for one in trace.switches]
+    np.testing.assert_array_equal(answers, expected)

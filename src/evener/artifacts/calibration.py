@@ -65,6 +65,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             a batch.
         dense_layer_s: what a layer of a dense network costs beside its weights.
         sharded_layer_s: the same where its shards see only a part.
+        shard_s: what each shard of a rank adds to that with one row, which is multiplied by itself.
         link: between ranks; None if no ranks were started.
     """
 
@@ -77,6 +78,7 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     products: tuple[Rate, ...]
     dense_layer_s: float
     sharded_layer_s: float
+    shard_s: float
     link: Link | None = None
 
     def __post_init__(self) -> None:

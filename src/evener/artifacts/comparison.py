@@ -108,6 +108,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         little: share of the little cores' time that could be used, where some were throttled.
         energy_meter: what metered the energy, where something does.
         simulated: whether nothing ran and every figure comes from the simulator.
+        board: the board whose processors were simulated while the real pipeline ran on this
+            machine; None if they are this machine's own.
+        slowdown: how many times as long those were let take; the figures are as without it.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -124,6 +127,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     little: float | None = None
     energy_meter: str | None = None
     simulated: bool = False
+    board: str | None = None
+    slowdown: float = 1.0
 
     @property
     def holds(self) -> bool:

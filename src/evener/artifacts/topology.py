@@ -4,7 +4,7 @@ Shards belong to the network: they say which weights exist. Ranks belong to a ru
 computes which shards. So one network trains on any number of ranks, and comes out the same.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import msgspec
 
@@ -29,9 +29,6 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         coarse: how many means of its neurons each shard shows to all others.
         input: whether every shard sees the whole input, or only its part like that of a layer.
     """
-
-    kind: ClassVar[str] = "topology"
-    schema: ClassVar[int] = 1
 
     shards: int = 1
     halo: Halo = "full"

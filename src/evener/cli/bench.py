@@ -9,12 +9,12 @@ import msgspec
 from evener import units
 from evener.cli import options, output, values
 from evener.cli.precision import precision_options
-from evener.cli.records import as_contest, as_cutting, as_engines
+from evener.cli.records import as_basis, as_contest, as_cutting, as_engines
 from evener.cli.verb import Verb
 from evener.errors import InputError
 
 if TYPE_CHECKING:
-    from evener.workflow import Contest, Cutting, Engines
+    from evener.workflow import Basis, Contest, Cutting, Engines
 
 LEAST_SHARE: Final = 0.01
 
@@ -57,6 +57,7 @@ def read_share(text: str) -> float:
         "evener bench squeezenet",
         'evener bench resnet50 googlenet --rounds 7 --max-latency "80 ms" --json',
         "evener bench alexnet --little 0.4 --max-latency 0.65x",
+        "evener bench alexnet googlenet --board khadas-vim3 --slowdown 2",
         "evener bench squeezenet detector.onnx --shape x=1,3,320,320",
         "evener bench model.onnx --precision int8 --calibration photos.npz --max-error 0.02",
     ),
@@ -73,9 +74,7 @@ def read_share(text: str) -> float:
     "--rounds",
     type=click.IntRange(min=1),
     metavar="R",
-    default=15,
-    show_default=True,
-    help="How often each is run; they take turns.",
+    help="How often each is run; they take turns.  [default: 15, on a board 3]",
 )
 @click.option(
     "--max-latency",
@@ -99,10 +98,12 @@ def read_share(text: str) -> float:
 @options.fix_option
 @options.state_option
 @precision_options
+@options.simulation_options
 @options.json_option
 @as_contest
 @as_cutting
 @as_engines
+@as_basis
 def command(
     *,
     nets: tuple[str, ...],
@@ -110,6 +111,9 @@ def command(
     little: float | None,
     cutting: "Cutting",
     engines: "Engines",
+    basis: "Basis",
+    no_compute: bool,
+    slowdown: float | None,
     as_json: bool,
 ) -> int:
     """Race the plan against its rivals.
@@ -119,18 +123,40 @@ def command(
     NET is an ONNX file or the name of a built-in network. Rates are the median over the rounds,
     with their quartiles; the ratio is that of the plan's rate to the best other's, round by round.
     Of several networks, --shape, --fix and --state go to those that have the input or output.
+    With --board all run on its simulated processors instead, and there are no peers.
     """
     from evener import workflow
 
-    with output.progress() as report:
-        result = workflow.bench_networks(
-            nets,
-            little=little,
-            contest=contest,
-            cutting=cutting,
-            engines=engines,
-            progress=report,
+    options.refuse_without_board(
+        basis.board, slowdown, transfers=basis.transfers, no_compute=no_compute
+    )
+    if basis.board is not None and little is not None:
+        raise click.UsageError(
+            "--little throttles cores of this machine, and a board has little ones of its own: "
+            "leave out --little or --board"
         )
+    with output.progress() as report:
+        if basis.board is None:
+            result = workflow.bench_networks(
+                nets,
+                little=little,
+                contest=contest,
+                cutting=cutting,
+                engines=engines,
+                progress=report,
+            )
+        else:
+            result = workflow.bench_on_board(
+                nets,
+                board=basis.board,
+                transfers=basis.transfers,
+                compute=not no_compute,
+                slowdown=slowdown or 1.0,
+                contest=contest,
+                cutting=cutting,
+                engines=engines,
+                progress=report,
+            )
     if as_json:
         output.print_json(msgspec.to_builtins(result))
     else:

@@ -30,6 +30,13 @@ def comparison_table(comparison: Comparison) -> tuple[str, Sequence[str], list[S
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
     """Say how the plans did, what could not take part and why, and the means over networks."""
+    if comparison.board is not None:
+        slow = comparison.slowdown
+        slowed = f", {slow:g} times slowed down and told as without that" if slow != 1 else ""
+        yield (
+            f"simulated processors of {comparison.board}{slowed}: run on this machine by the "
+            "board's times"
+        )
     for ratio in comparison.ratios:
         yield (
             f"{ratio.network}: the plan reaches {ratio.median:.3f} of the best other, {ratio.over} "

@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from rich.console import Group, RenderableType
 
-from evener.cli.tables import table
+from evener.cli.layout import table
 from evener.network.explain import Crossing, Explanation
 from evener.units import count, show
 
@@ -15,9 +15,14 @@ def lay_out_explanation(explanation: Explanation) -> RenderableType:
     if explanation.parts:
         return _lay_out_places(explanation)
     crossing = {cut.after_block: _tensors(cut.tensors) for cut in explanation.cuts}
+    if explanation.opaque:
+        return (
+            f"{explanation.board} knows {explanation.network} by name only, in "
+            f"{count(len(explanation.blocks), 'part')} with a cut after each but the last; give "
+            "the path of its ONNX file to see what they are"
+        )
     blocks = table(
-        f"{explanation.network} in {len(explanation.blocks)} blocks by the rule "
-        f"'{explanation.granularity}'; a cut is named by the block that it follows",
+        f"{_in_blocks(explanation)}; a cut is named by the block that it follows",
         (">block", "first node", "operators", ">MACs", ">weights", "crosses the cut after it"),
         [
             (
@@ -31,11 +36,19 @@ def lay_out_explanation(explanation: Explanation) -> RenderableType:
             for index, block in enumerate(explanation.blocks)
         ],
     )
+    why = "as one tensor may cross it" if explanation.board is None else "by its blocks"
     title = (
-        "main layers that no cut can part, as one tensor may cross it, and what would cross at "
-        "the best place between them"
+        f"main layers that no cut can part, {why}, and what would cross at the best place "
+        "between them"
     )
     return Group(blocks, _no_cuts(explanation, title))
+
+
+def _in_blocks(explanation: Explanation) -> str:
+    blocks = f"{explanation.network} in {count(len(explanation.blocks), 'block')}"
+    if explanation.granularity == "table":
+        return f"{blocks}, the parts that {explanation.board} was timed in"
+    return f"{blocks} by the rule '{explanation.granularity}'"
 
 
 def _lay_out_places(explanation: Explanation) -> RenderableType:

@@ -11,6 +11,7 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "Frames": ("--frames", "--limit", "--columns", "--id"),
     "Pictures": ("--preset", "--scale", "--mean", "--std", "--fit"),
     "Answers": ("--out", "--labels", "--annotate", "--trace"),
+    "Comparison": ("--rounds", "--little"),
     "Plan": (
         *("--plan", "--objective", "--max-latency", "--min-rate", "--max-energy", "--memory"),
         *("--stages", "--space", "--method", "--credits"),
@@ -25,8 +26,8 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("--seed", "--checkpoint", "--resume"),
     ),
     "Way of running": (
-        *("--transport", "--ranks", "--batch", "--source-rate", "--policy", "--supervise"),
-        "--timeout",
+        *("--transport", "--ranks", "--batch", "--source-rate", "--policy"),
+        *("--supervise", "--standby", "--timeout"),
     ),
     "Network": ("--shape", "--fix", "--state"),
 }

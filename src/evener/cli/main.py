@@ -38,6 +38,7 @@ VERBS: Final = (
     "serve",
     "bench",
     "show",
+    "selfcheck",
 )
 REPORT_TO: Final = "https://github.com/evener/evener/issues"
 

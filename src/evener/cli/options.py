@@ -125,6 +125,64 @@ def min_rate_option(command: CommandT) -> CommandT:
     )(command)
 
 
+def supervision_options(command: CommandT) -> CommandT:
+    """Add --supervise and --standby."""
+    return _together(
+        command,
+        click.option(
+            "--supervise",
+            is_flag=True,
+            help="Go on by another plan where a stage fails, hangs or stays slower than planned.",
+        ),
+        click.option(
+            "--standby/--no-standby",
+            default=True,
+            show_default=True,
+            help="With --supervise, hold ready what is needed once a stage fails, where memory "
+            "allows; without it no answer comes until that is opened.",
+        ),
+    )
+
+
+def simulation_options(command: CommandT) -> CommandT:
+    """Add --board, --transfers, --no-compute and --slowdown."""
+    return _together(
+        command,
+        click.option(
+            "--board",
+            metavar="FILE|NAME",
+            help="Simulate the processors of a board, such as khadas-vim3: the answers are "
+            "computed here, and each stage takes as long as it would there.",
+        ),
+        click.option(
+            "--transfers",
+            is_flag=True,
+            help="On the board, let a stage pay for moving its frames to the next one's processor.",
+        ),
+        click.option(
+            "--no-compute",
+            "no_compute",
+            is_flag=True,
+            help="On the board, compute no answers and only take the time, where this machine is "
+            "too slow.",
+        ),
+        click.option(
+            "--slowdown",
+            type=values.Number(min=1, max=1e6),
+            metavar="X",
+            help="On the board, let everything take X times as long, so that this machine can "
+            "keep up.",
+        ),
+    )
+
+
+def _together(command: CommandT, *options: Callable[[CommandT], CommandT]) -> CommandT:
+    """Add options, which are listed in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def shape_option(command: CommandT) -> CommandT:
     """Add --shape, repeatable; the verb gets `shapes`, sizes by name."""
     return click.option(
@@ -184,6 +242,18 @@ def transport_option(command: CommandT) -> CommandT:
         help="Where the stages live: threads of one process, or a process each, which none of the "
         "others can break.",
     )(command)
+
+
+def refuse_without_board(
+    board: str | None, slowdown: float | None, *, transfers: bool, no_compute: bool
+) -> None:
+    """Refuse what only simulated processors have, where there are none.
+
+    Raises:
+        click.UsageError: it is given.
+    """
+    if board is None and (transfers or no_compute or slowdown is not None):
+        raise click.UsageError("--transfers, --no-compute and --slowdown need a --board")
 
 
 def stages_option(command: CommandT) -> CommandT:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evener.workflow import Basis, Cutting, Engines, Wish
 
 _OF_NETWORK: Final = frozenset({"granularity", "max_live", "shapes", "fixed", "states"})
-_OF_EXPLAIN: Final = _OF_NETWORK | {"explain", "as_json", "debug"}
+_OF_EXPLAIN: Final = _OF_NETWORK | {"explain", "board", "as_json", "debug"}
 _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
     *("cuts", "on", "runtimes", "profile", "board", "transfers", "target"),
 }
@@ -39,6 +39,7 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
         'evener plan resnet50 --board rk3399pro --objective energy --min-rate "3 /s"',
         "evener plan resnet50 --board rk3399pro --objective pareto -o resnet50.plans.json",
         "evener plan resnet50 --explain",
+        "evener plan googlenet --board khadas-vim3 --explain",
         "evener plan recurrent.onnx --fix rate=16000 --state hn=h",
         "evener plan googlenet --granularity node --max-live 3",
         "evener plan resnet50 --cuts 4,11 --on cpu0:1,cpu0:1,cpu1",
@@ -102,7 +103,8 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
 @click.option(
     "--explain",
     is_flag=True,
-    help="Plan nothing: list the blocks and cuts, and why the network cannot be cut elsewhere.",
+    help="Plan nothing: list the blocks and cuts, and why the network cannot be cut elsewhere; of "
+    "a --board the parts that it was timed in, with their times.",
 )
 @options.profile_option
 @click.option(
@@ -157,7 +159,7 @@ def command(
 
     if explain:
         _refuse_beside("--explain plans nothing", allowed=_OF_EXPLAIN)
-        _explain(net, cutting, as_json=as_json)
+        _explain(net, cutting, basis.board, as_json=as_json)
         return
     if cuts is not None and on is None:
         raise click.UsageError("--cuts needs --on, with a processor for each stage")
@@ -287,16 +289,21 @@ def _by_hand(asked: _Asked, cuts: tuple[int, ...], on: values.Places) -> "Plan":
         )
 
 
-def _explain(net: str, cutting: "Cutting", *, as_json: bool) -> None:
+def _explain(net: str, cutting: "Cutting", board: str | None, *, as_json: bool) -> None:
     from evener import workflow
 
-    explanation = workflow.explain_network(net, cutting=cutting)
+    explanation = workflow.explain_network(net, cutting=cutting, board=board)
     if as_json:
         output.print_json(explanation)
         return
     from evener.cli.explained import lay_out_explanation
 
-    output.print_for_people(lay_out_explanation(explanation))
+    shown = [lay_out_explanation(explanation)]
+    if board is not None:
+        from evener.cli.tables import lay_out
+
+        shown.append(lay_out(workflow.open_on_board(net, board, cutting).profile))
+    output.print_for_people(*shown)
 
 
 def _refuse_beside(why: str, *, allowed: frozenset[str]) -> None:

@@ -55,14 +55,14 @@ _OPTIONS = (
     ),
     click.option(
         "--max-error",
-        type=click.FloatRange(min=0, min_open=True),
+        type=values.Number(min=0, min_open=True),
         metavar="SHARE",
         help="Lower the precision only where no number of an answer is further from that in f32 "
         "than this share of the output's largest for all frames that judge, such as 0.01.",
     ),
     click.option(
         "--min-accuracy",
-        type=click.FloatRange(min=0, max=1, min_open=True),
+        type=values.Number(min=0, max=1, min_open=True),
         metavar="SHARE",
         help="Lower the precision only where at least this share of the top answers is right, or "
         "without labels the same as in f32.",

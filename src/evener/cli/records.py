@@ -169,7 +169,7 @@ def _reading(
     )
 
 
-def _contest(*, rounds: int, limit: tuple[float | None, float | None] | None) -> "Contest":
+def _contest(*, rounds: int | None, limit: tuple[float | None, float | None] | None) -> "Contest":
     from evener.workflow import Contest
 
     max_latency_s, max_latency_share = limit or (None, None)

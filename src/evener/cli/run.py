@@ -50,7 +50,8 @@ if TYPE_CHECKING:
         'evener run squeezenet --frames 10000 --supervise --max-latency "80 ms"',
         "evener run net.onnx --frames f.npz --precision int8 --calibration f.npz --max-error 0.02",
     ),
-    what_next="Hold the plan against a single processor, all cores and copies: evener bench NET.",
+    what_next="Hold the plan against a single processor, all cores and copies: evener bench NET. "
+    "See when each stage ran which frame: add --trace FILE.json, then evener show trace FILE.json.",
 )
 @click.argument("net", callback=values.through(values.read_name))
 @frame_options
@@ -97,41 +98,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many frames go through the stages at once, where the network can.",
 )
-@click.option(
-    "--supervise",
-    is_flag=True,
-    help="Go on by another plan where a stage fails, hangs or stays slower than planned.",
-)
-@click.option(
-    "--standby/--no-standby",
-    default=True,
-    show_default=True,
-    help="With --supervise, hold ready what is needed once a stage fails, where memory allows; "
-    "without it no answer comes until that is opened.",
-)
-@click.option(
-    "--board",
-    metavar="FILE|NAME",
-    help="Simulate the processors of a board, such as khadas-vim3: the answers are computed here, "
-    "and each stage takes as long as it would there.",
-)
-@click.option(
-    "--transfers",
-    is_flag=True,
-    help="On the board, let a stage pay for moving its frames to the next one's processor.",
-)
-@click.option(
-    "--no-compute",
-    "no_compute",
-    is_flag=True,
-    help="On the board, compute no answers and only take the time, where this machine is too slow.",
-)
-@click.option(
-    "--slowdown",
-    type=values.Number(min=1, max=1e6),
-    metavar="X",
-    help="On the board, let everything take X times as long, so that this machine can keep up.",
-)
+@options.supervision_options
+@options.simulation_options
 @options.processors_option
 @options.runtimes_option(options.EQUAL_RUNTIMES)
 @options.shape_option
@@ -193,8 +161,9 @@ def command(
             writing=writing,
         )
         return _answer(on_board, writing, as_json=as_json)
-    if basis.transfers or no_compute or slowdown is not None:
-        raise click.UsageError("--transfers, --no-compute and --slowdown need a --board")
+    options.refuse_without_board(
+        basis.board, slowdown, transfers=basis.transfers, no_compute=no_compute
+    )
     here = partial(
         workflow.run_network,
         net,

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,6 +13,8 @@ from evener.cli.verb import Verb
 if TYPE_CHECKING:
     from evener.workflow import Cutting, Engines, Serving, Wish
 
+_LONGEST_QUEUE: Final = 1_000_000  # requests: hours of work for most networks
+
 
 @click.command(
     cls=Verb,
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
         "evener serve squeezenet",
         "evener serve examples/digits --port 8000",
         "evener serve model.onnx --plan model.plan.json --host 0.0.0.0 --queue 256",
+        "evener serve model.onnx --supervise --transport processes",
+        "evener serve resnet50 --board khadas-vim3",
     ),
     what_next="Ask it with the curl line that it prints, or with any client of the Open Inference "
     "Protocol; look at its figures at /metrics. SIGTERM ends it, with what it took answered.",
@@ -44,13 +48,13 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--port",
-    type=click.IntRange(0, 65_535),
+    type=values.Whole("a port", least=0, most=65_535, such_as="8080, or 0 for any that is free"),
     metavar="N",
     help="Listen at this port; 0 takes any that is free.  [default: the project's, or 8080]",
 )
 @click.option(
     "--queue",
-    type=click.IntRange(min=0),
+    type=values.Whole("a length of the queue", least=0, most=_LONGEST_QUEUE, such_as="64"),
     metavar="N",
     help="Let so many requests wait, beside those in the stages; further ones are told to come "
     "again.  [default: the project's, or 64]",
@@ -58,6 +62,8 @@ if TYPE_CHECKING:
 @options.optimisation_option
 @options.credits_option
 @options.transport_option
+@options.supervision_options
+@options.simulation_options
 @options.processors_option
 @options.runtimes_option(options.EQUAL_RUNTIMES)
 @options.shape_option
@@ -76,6 +82,12 @@ def command(
     queue: int | None,
     credits: int | None,
     transport: str,
+    supervise: bool,
+    standby: bool,
+    board: str | None,
+    transfers: bool,
+    no_compute: bool,
+    slowdown: float | None,
     cutting: "Cutting",
     engines: "Engines",
     wish: "Wish",
@@ -89,6 +101,12 @@ def command(
     """
     from evener import workflow
 
+    options.refuse_without_board(board, slowdown, transfers=transfers, no_compute=no_compute)
+    simulation = None
+    if board is not None:
+        simulation = workflow.Simulation(
+            board=board, transfers=transfers, compute=not no_compute, slowdown=slowdown or 1.0
+        )
     bar = ExitStack()
 
     def ready(serving: "Serving") -> None:
@@ -101,6 +119,7 @@ def command(
                     "inputs": serving.inputs,
                     "outputs": serving.outputs,
                     "stages": serving.plan.stages,
+                    "board": serving.board,
                 }
             )
         else:
@@ -108,6 +127,7 @@ def command(
 
             output.print_for_people(
                 lay_out(serving.plan),
+                *_simulated(serving),
                 f"serving {serving.model} at {serving.url}",
                 f"try: {serving.example}",
             )
@@ -124,8 +144,18 @@ def command(
             queue=queue,
             credits=credits,
             transport=transport,
+            supervise=supervise,
+            standby=standby,
+            simulation=simulation,
             cutting=cutting,
             engines=engines,
             wish=wish,
             progress=report,
         )
+
+
+def _simulated(serving: "Serving") -> list[str]:
+    if serving.board is None:
+        return []
+    said = f"simulated processors of {serving.board}: computed on this machine, each stage as long"
+    return [f"{said} as it would take there"]

@@ -1,7 +1,7 @@
 """Read what options were given, and refuse what cannot be read with how to give it."""
 
 from collections.abc import Callable
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ import click
 from evener import units
 from evener.errors import InputError
 
+_LONGEST: Final = 20  # digits; further ones are beyond every range, and slow to read
 _LARGEST_SIZE: Final = 2**63 - 1  # what an ONNX file can hold
 Places = tuple[tuple[str, int | None], ...]
 Callback = Callable[[click.Context, click.Parameter, Any], Any]
@@ -63,6 +64,41 @@ class Number(click.FloatRange):
         if not isfinite(number):
             self.fail(f"{number} is no finite number", param, ctx)
         return number
+
+
+class Whole(click.IntRange):
+    """A whole number within a range, of something that the error names.
+
+    Args:
+        what: what it counts or numbers, such as "a port".
+        least: the smallest that is taken.
+        most: the largest that is taken.
+        such_as: one that would do.
+    """
+
+    def __init__(self, what: str, *, least: int, most: int, such_as: str) -> None:
+        super().__init__(least, most)
+        self._what = what
+        self._such_as = such_as
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int:
+        """Read the number; click calls this."""
+        text = str(value).strip()
+        digits = text.removeprefix("-")
+        number = int(text) if digits.isdecimal() and len(digits) < _LONGEST else -inf
+        if not (self.min or 0) <= number <= (self.max or 0):
+            self.fail(
+                f"'{text}' is not {self._what}: give a whole number from {self.min} to {self.max}, "
+                f"such as {self._such_as}",
+                param,
+                ctx,
+            )
+        return int(number)
 
 
 def read_time(text: str) -> float:

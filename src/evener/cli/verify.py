@@ -53,7 +53,7 @@ def _tell(checks: "tuple[Check, ...]", *, as_json: bool) -> None:
             {"checks": [msgspec.structs.asdict(one) | {"holds": one.holds} for one in checks]}
         )
         return
-    from evener.cli.tables import table
+    from evener.cli.layout import table
 
     failed = sum(not check.holds for check in checks)
     output.print_for_people(

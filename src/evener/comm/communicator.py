@@ -1,9 +1,9 @@
 """What ranks that train one network ask of one another, whoever carries it.
 
 Every rank calls the same methods in the same order. An exchange is opened once for some arrays and
-then started again and again, so that whoever carries it can prepare everything. Sums are not among
-the collectives: the order of additions would depend on the carrier. Whoever needs one gathers the
-terms, and adds them in the order of the ranks.
+then started again and again, so that whoever carries it can prepare everything; a rank opens none
+that it has no part in. Sums are added in the order of the ranks, whoever carries them, or a network
+would depend on it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from evener.comm.communicator import Array
-from evener.errors import DeadlockError
+from evener.errors import DeadlockError, RankError
 
 ResultT = TypeVar("ResultT")
 
@@ -92,6 +92,8 @@ class _Stage(Generic[ResultT]):
 
     def wait_until(self, rank: int, ready: Callable[[], object], what: str) -> None:
         """Let others run until something is there."""
+        if self._stopping:  # whoever tidies up after a failure waits for nobody
+            raise _Stopped
         if ready():
             return
         self._waits[rank], self._what[rank] = ready, what
@@ -150,14 +152,14 @@ class VirtualRank:
         for target in range(self.size):
             self.give(target, self._name(), part)
         for source in range(self.size):
-            np.copyto(parts[source], self._take(source, "a gathering"))
+            _land(parts[source], self._take(source, "a gathering"))
         self._collectives += 1
 
     def reduce_scatter(self, parts: Sequence[Array], total: Array) -> None:
         """Add what all ranks have for each; see `Communicator.reduce_scatter`."""
         for target in range(self.size):
             self.give(target, self._name(), parts[target])
-        np.copyto(total, self._take(0, "a sum"))
+        _land(total, self._take(0, "a sum"))
         for source in range(1, self.size):
             total += self._take(source, "a sum")
         self._collectives += 1
@@ -169,7 +171,7 @@ class VirtualRank:
                 if target != root:
                     self.give(target, self._name(), array)
         else:
-            np.copyto(array, self._take(root, "a broadcast"))
+            _land(array, self._take(root, "a broadcast"))
         self._collectives += 1
 
     def barrier(self) -> None:
@@ -237,7 +239,21 @@ class VirtualExchange:
     def wait(self) -> None:
         """Return once everything is received."""
         for source, array in self._receives.items():
-            np.copyto(array, self._rank.take(source, self._name, f"'{self._name}'"))
+            _land(array, self._rank.take(source, self._name, f"'{self._name}'"))
 
     def close(self) -> None:
         """Hold nothing."""
+
+
+def _land(array: Array, came: Array) -> None:
+    """Write what came where it goes.
+
+    Raises:
+        RankError: it is of another shape, as it may be where ranks do not make the same calls.
+    """
+    if array.shape != came.shape:
+        raise RankError(
+            f"an array of shape {list(came.shape)} came where {list(array.shape)} was to; all "
+            "ranks must make the same calls in the same order, with arrays of the same sizes"
+        )
+    np.copyto(array, came)

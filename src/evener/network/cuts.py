@@ -15,6 +15,7 @@ def segments_between(
     blocks: int,
     network: str,
     formed: Callable[[int, int], bool] | None = None,
+    see: str = "evener plan NET --explain",
 ) -> tuple[range, ...]:
     """Return the blocks of each segment.
 
@@ -23,6 +24,7 @@ def segments_between(
         blocks: how many blocks the network has.
         network: its name, for the messages.
         formed: whether two blocks are the first and last of a segment; any are if None.
+        see: the command that lists the cuts, for the messages.
 
     Raises:
         InputError: a cut out of range, cuts that do not ascend, or by the rule "node" two of which
@@ -37,7 +39,7 @@ def segments_between(
         where = f"has the cuts 0 to {blocks - 2}" if blocks > 1 else "cannot be cut"
         raise InputError(
             f"there is no cut {', '.join(map(str, outside))}: {network} in {blocks} "
-            f"block{'s' * (blocks != 1)} {where}; see them with evener plan NET --explain"
+            f"block{'s' * (blocks != 1)} {where}; see them with {see}"
         )
     if any(right <= left for left, right in pairwise(cuts)):
         raise InputError(

@@ -98,6 +98,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         no_cuts: in order.
         max_live: most tensors that cross a cut, by the rule "node"; None by the other rules.
         parts: by the rule "node", what became of the blocks of the rule "paper", in order.
+        board: the board whose parts the blocks are; None for the rule alone.
+        opaque: whether nothing is known of the blocks but their order, nor of what crosses a cut.
     """
 
     network: str
@@ -107,6 +109,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     no_cuts: tuple[NoCut, ...]
     max_live: int | None = None
     parts: tuple[OpenedPart, ...] = ()
+    board: str | None = None
+    opaque: bool = False
 
 
 def explain(network: Network, blocks: Blocks) -> Explanation:

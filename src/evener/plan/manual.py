@@ -49,7 +49,13 @@ def make_manual_plan(profile: Profile, *, cuts: Sequence[int], seats: Sequence[S
             processor, a number of cores without times, or more cores than there are.
         InfeasibleError: a core set has no time for its blocks.
     """
-    segments = segments_between(cuts, blocks=len(profile.blocks), network=profile.network)
+    on_board = " --board BOARD" * (profile.granularity == "table")
+    segments = segments_between(
+        cuts,
+        blocks=len(profile.blocks),
+        network=profile.network,
+        see=f"evener plan NET{on_board} --explain",
+    )
     check_seats(seats, len(segments), profile.machine.processors)
     problem = make_problem(profile)
     steps = _handing_on(problem, tuple(map(partial(_step, problem), segments, seats)))

@@ -1,30 +1,40 @@
 """Answer frames one by one, as they are submitted, through a pipeline that stays open.
 
 Frames that are submitted together are in the stages together; each answer goes to whoever submitted
-its frame. What goes wrong stays with the frame it went wrong with.
+its frame. What goes wrong stays with the frame it went wrong with. Where a stage hangs, everyone
+who waits is told so.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import msgspec
 
 from evener.artifacts.tensor import Tensor
 from evener.errors import InputError, StageFailedError, UnavailableError
 from evener.run.entry import Frame
+from evener.run.looks import again_and_again
+from evener.run.monitor import Limits
 from evener.run.pipeline import Pipeline
 from evener.run.record import LaneProgress
+from evener.run.supervise import SupervisedPipeline
+from evener.run.watchdog import new_watchdog
 from evener.runtime.session import Array
 from evener.units import count
 
 Answer = tuple[Array, ...]
+Served = Pipeline | SupervisedPipeline
 State = Literal["ready", "recovering", "closed", "broken"]
 _RUN_FRAMES: Final = 10_000  # a run keeps the times of its frames: end it now and then
 _DRAIN_S: Final = 30.0  # how long the frames that are left may take once it is to end
+_IDLE_S: Final = 0.25  # a supervised run is told so often that there is no frame yet
+_RETRY_HUNG_S: Final = 5.0  # about what opening a pipeline takes
 _TRIES: Final = 2  # a frame that was in the stages at two breakdowns may have caused them
 
 
@@ -52,16 +62,32 @@ class PipelineExecutor:
     """Takes frames from any thread and answers each, as a context manager.
 
     Where the pipeline breaks down, another is opened, and what was in flight is run again, once.
+    Where a lane of a plain pipeline hangs, it is given up, and whoever waits is told to ask again;
+    then another is opened if the lane was a process, which can be killed. A thread cannot, and
+    would only be followed by the next that hangs: with it the executor is broken. A supervised
+    pipeline looks after its lanes itself, and answers what waits by another plan.
 
     Args:
         open_pipeline: makes the pipeline, not yet open; called again after a breakdown.
         limit: most frames that may wait, beside as many as there are credits.
         period_s: time between two answers of a full pipeline, as planned.
+        limits: when a lane counts as hung, and how often that is looked at.
+        clock: the time, in seconds; that of the pipelines too.
     """
 
     def __init__(
-        self, open_pipeline: Callable[[], Pipeline], *, limit: int, period_s: float
+        self,
+        open_pipeline: Callable[[], Served],
+        *,
+        limit: int,
+        period_s: float,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        self._limits = Limits() if limits is None else limits
+        self._clock = clock
+        self._watchdog = new_watchdog(self._limits)
+        self._watching = ExitStack()
         self._open_pipeline = open_pipeline
         self._limit = limit
         self._period_s = period_s
@@ -70,7 +96,8 @@ class PipelineExecutor:
         self._in_flight: dict[int, _Task] = {}  # by number of the frame
         self._next = 0  # number of the next frame
         self._run: _Intake | None = None
-        self._pipeline: Pipeline | None = None
+        self._hung: StageFailedError | None = None
+        self._pipeline: Served | None = None
         self._recovering = False
         self._closed = False
         self._broken: Exception | None = None
@@ -84,6 +111,10 @@ class PipelineExecutor:
         """
         self._pipeline = self._open_pipeline().__enter__()
         self._thread.start()
+        looks = again_and_again(
+            [self.look_for_hangs], every_s=self._limits.look_s, failed=self._give_up
+        )
+        self._watching.enter_context(looks)
         return self
 
     def __exit__(
@@ -101,6 +132,7 @@ class PipelineExecutor:
             self._closed = True
             self._changed.notify_all()
         self._thread.join(_DRAIN_S)
+        self._watching.close()
         if self._thread.is_alive():
             hang = StageFailedError(
                 f"what was in the stages was not answered within {_DRAIN_S:g} s: a session hangs; "
@@ -167,8 +199,38 @@ class PipelineExecutor:
             self._changed.notify_all()
         return future
 
+    def look_for_hangs(self) -> None:
+        """Give the pipeline up if a lane of it hangs, and tell everyone who waits.
+
+        Called again and again by a thread of its own, or by the owner if `Limits.look_s` is None.
+        """
+        with self._changed:
+            pipeline, run = self._opened, self._run
+            if isinstance(pipeline, SupervisedPipeline) or run is None or self._hung is not None:
+                return
+            hang = self._watchdog.look(
+                pipeline.progress(),
+                self._clock(),
+                taken=run.taken,
+                emitted=run.taken - len(self._in_flight),
+                emitting=False,
+            )
+            if hang is None:
+                return
+            self._hung, self._run, self._recovering = hang.failure, None, True
+            if hang.lane.process is None:
+                self._broken = hang.failure
+            told = [task for task in self._in_flight.values() if not task.future.done()]
+            told += [task for task in self._waiting if _is_wanted(task)]
+            self._in_flight.clear()
+            self._waiting.clear()
+            self._changed.notify_all()
+        for task in told:
+            task.future.set_exception(_no_answer(hang.failure))
+        pipeline.abandon(hang.failure)
+
     @property
-    def _opened(self) -> Pipeline:
+    def _opened(self) -> Served:
         if self._pipeline is None:
             raise InputError("this executor is not open; use it as a context manager")
         return self._pipeline
@@ -178,7 +240,8 @@ class PipelineExecutor:
             return "broken"
         if self._closed:
             return "closed"
-        return "recovering" if self._recovering else "ready"
+        changing = isinstance(self._pipeline, SupervisedPipeline) and self._pipeline.recovering
+        return "recovering" if self._recovering or changing else "ready"
 
     def _check_room(self) -> None:
         state = self._state()
@@ -187,6 +250,8 @@ class PipelineExecutor:
                 f"nothing can be answered any more: {self._broken}; start it again",
                 retry_after_s=60.0,
             ) from self._broken
+        if state == "recovering" and self._hung is not None:
+            raise _no_answer(self._hung)
         if state == "closed":
             raise UnavailableError(
                 "no more frames are taken, because it ends; ask another or later", retry_after_s=1.0
@@ -205,12 +270,16 @@ class PipelineExecutor:
             intake = _Intake(self._take)
             with self._changed:
                 self._run, first = intake, self._next
+                self._watchdog = new_watchdog(self._limits)
             try:
                 self._opened.run(intake, self._answer, first=first, failed=self._fail)
             except Exception as error:  # noqa: BLE001 - whatever it is, the service goes on
                 if intake.taken or not isinstance(error, InputError):
                     self._recover(error)
                 # else all that waited were cancelled, and it was closed
+            else:
+                if self._hung is not None:  # given up at its last frame
+                    self._recover(self._hung)
 
     def _await_frames(self) -> bool:
         with self._changed:
@@ -219,32 +288,43 @@ class PipelineExecutor:
             return bool(self._waiting)
 
     def _take(self, intake: "_Intake") -> Frame | None:
-        """Give a run its next frame, as soon as one waits; None where the run is to end."""
+        """Give a run its next frame once one waits; None if a supervised run is to ask again.
+
+        Raises:
+            StopIteration: the run is to end.
+        """
+        supervised = isinstance(self._pipeline, SupervisedPipeline)
         with self._changed:
             while intake is self._run and intake.taken < _RUN_FRAMES:
                 while self._waiting:
                     task = self._waiting.popleft()
-                    if task.tries or task.future.set_running_or_notify_cancel():
+                    if _is_wanted(task):
                         task.tries += 1
                         intake.taken += 1
                         self._in_flight[self._next] = task
                         self._next += 1
                         return task.frame
                 if self._closed:
+                    raise StopIteration
+                if not self._changed.wait(_IDLE_S if supervised else None):
                     return None
-                self._changed.wait()
-            return None
+            raise StopIteration
 
     def _answer(self, number: int, answer: Answer) -> None:
         own = tuple(array.copy() for array in answer)
-        self._taken(number).future.set_result(own)
+        task = self._taken(number)
+        if task is not None:
+            task.future.set_result(own)
 
     def _fail(self, number: int, error: BaseException) -> None:
-        self._taken(number).future.set_exception(error)
+        task = self._taken(number)
+        if task is not None:
+            task.future.set_exception(error)
 
-    def _taken(self, number: int) -> _Task:
+    def _taken(self, number: int) -> _Task | None:
+        """Return the task of a frame; None if its pipeline was given up just before."""
         with self._changed:
-            return self._in_flight.pop(number)
+            return self._in_flight.pop(number, None)
 
     def _recover(self, error: Exception) -> None:
         """Open another pipeline, and let those that were in flight have another try."""
@@ -267,7 +347,7 @@ class PipelineExecutor:
             self._give_up(refusal)
             return
         with self._changed:
-            self._pipeline, self._recovering = another, False
+            self._pipeline, self._recovering, self._hung = another, False, None
 
     def _give_up(self, error: Exception) -> None:
         with self._changed:
@@ -275,8 +355,19 @@ class PipelineExecutor:
             left = list(self._waiting)
             self._waiting.clear()
         for task in left:
-            if task.tries or task.future.set_running_or_notify_cancel():
+            if _is_wanted(task):
                 task.future.set_exception(error)
+
+
+def _is_wanted(task: _Task) -> bool:
+    """Whether nobody has cancelled it, which from now on nobody can."""
+    return task.tries > 0 or task.future.set_running_or_notify_cancel()
+
+
+def _no_answer(hung: StageFailedError) -> UnavailableError:
+    error = UnavailableError(f"{hung}; ask again later", retry_after_s=_RETRY_HUNG_S)
+    error.__cause__ = hung
+    return error
 
 
 class _Intake:
@@ -289,8 +380,5 @@ class _Intake:
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Frame:
-        frame = self._take(self)
-        if frame is None:
-            raise StopIteration
-        return frame
+    def __next__(self) -> Any:  # noqa: ANN401 - a frame; None for a supervised run alone
+        return self._take(self)

@@ -16,9 +16,9 @@ from evener.errors import ChannelClosedError, ChannelError, InputError, StageFai
 from evener.run.order import Inlet, OrderedInlet
 from evener.run.progress import GAUGE_DOUBLES, Gauge
 from evener.run.record import LaneProgress, LaneRecord
-from evener.run.wiring import Circuit, Ports, Wiring
+from evener.run.wiring import NO_STATES, Circuit, Ports, Wiring
 from evener.runtime import pinning
-from evener.runtime.session import Optimisation, Runtime, Session
+from evener.runtime.session import Array, Optimisation, Runtime, Session
 
 
 class Outlet(Protocol):
@@ -93,12 +93,16 @@ class Worker(Protocol):
         """
         ...
 
-    def begin(self, first: int = 0, *, spans: bool = False) -> None:
+    def begin(
+        self, first: int = 0, *, spans: bool = False, states: Mapping[str, Array] = NO_STATES
+    ) -> None:
         """Forget the times and states of the run before; no frame may be in flight.
 
         Args:
             first: number of the first frame to come.
             spans: whether the record is to say when each frame began.
+            states: values of states before that frame, by the names of the inputs that read them;
+                zero where none is given.
         """
         ...
 
@@ -192,13 +196,15 @@ class LaneThread:
             source = self._inlet = OrderedInlet(source)
         self._work.put(lambda: self._run_frames(circuit, source, to))
 
-    def begin(self, first: int = 0, *, spans: bool = False) -> None:
+    def begin(
+        self, first: int = 0, *, spans: bool = False, states: Mapping[str, Array] = NO_STATES
+    ) -> None:
         """Forget the times and states of the run before; see `Worker.begin`."""
         self._times_s = array("d")
         self._spans = (array("q"), array("d")) if spans else None
         self._gauge.reset()
         if self._circuit is not None:
-            self._circuit.reset()
+            self._circuit.reset(states)
         if self._inlet is not None:
             self._inlet.begin(first)
 

@@ -13,7 +13,7 @@ from evener.run.plans import Plans
 from evener.run.running import Running
 from evener.run.standby import Standby, likeliest_losses
 from evener.run.supervised_run import SupervisedRun
-from evener.run.watchdog import Watchdog
+from evener.run.watchdog import new_watchdog
 
 
 class Lookout:
@@ -45,7 +45,7 @@ class Lookout:
         self._standby = standby
         self._clock = clock
         self._monitor = Monitor(condition, limits)
-        self._watchdog = self._new_watchdog()
+        self._watchdog = new_watchdog(self._limits)
         self._followed_s = 0.0
         self._held_for: tuple[Plan, Slowdowns] | None = None
         self._held_at_s = -inf
@@ -53,7 +53,7 @@ class Lookout:
     def follow(self, running: Running) -> None:
         """Watch the lanes of what runs from their first frame on; the lock must be held."""
         self._monitor.follow(running.plan, running.planned_under)
-        self._watchdog = self._new_watchdog()
+        self._watchdog = new_watchdog(self._limits)
         self._followed_s = self._clock()
 
     def look_for_hangs(self, run: SupervisedRun) -> None:
@@ -134,11 +134,3 @@ class Lookout:
             run.broken = error
             if self._current.running is not None and run.leg is not None:
                 self._current.running.pipeline.abandon(error)
-
-    def _new_watchdog(self) -> Watchdog:
-        look_s = inf if self._limits.look_s is None else 2 * self._limits.look_s
-        return Watchdog(
-            factor=self._limits.hang_factor,
-            floor_s=self._limits.hang_floor_s,
-            longest_look_s=look_s,
-        )

@@ -9,7 +9,7 @@ from evener.artifacts.plan import Lane
 from evener.artifacts.tensor import Tensor
 from evener.run.record import LaneProgress, LaneRecord
 from evener.run.wiring import Wiring
-from evener.runtime.session import Optimisation, Runtime
+from evener.runtime.session import Array, Optimisation, Runtime
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,10 +71,12 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         first: number of the first frame to come.
         spans: whether to report when each frame began.
+        states: values of states before that frame, by input; the others are zero.
     """
 
     first: int
     spans: bool = False
+    states: Mapping[str, Array] = {}
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -24,11 +24,11 @@ from evener.run.entry import Entry, Frame
 from evener.run.live import LiveSource, Policy, Waiting
 from evener.run.record import LaneProgress, Record, trace_of
 from evener.run.sink import Emit, Failed, Sink
+from evener.run.stage import Segments, handed_on, open_stage
 from evener.run.transport import Joints, Transport, get_transport
-from evener.run.wiring import Wiring, wire
-from evener.runtime.session import Optimisation, Runtime
+from evener.run.wiring import NO_STATES, Wiring
+from evener.runtime.session import Array, Optimisation, Runtime
 
-Segments = Callable[[int, int], bytes]
 CLOSE_PATIENCE_S: Final = 10.0
 
 
@@ -43,6 +43,9 @@ class Pipeline:
         variants: the same of the network in other precisions, by precision; a part in one that is
             not among them is computed from `segments`.
         states: what goes from frame to frame; zero before the first frame of each run.
+        tell_states: whether each answer is to be followed by the states after its frame, in the
+            order of `states_told`, so that another pipeline can go on from there. They go through
+            every later stage.
         optimisation: how far the runtimes optimise each segment.
         credits: most frames in flight; the plan's own number if None.
         transport: where the lanes live, and how they hand on: "threads" of this process, or
@@ -63,6 +66,7 @@ class Pipeline:
         runtimes: Mapping[str, Runtime],
         variants: Mapping[str, Segments] | None = None,
         states: Sequence[State] = (),
+        tell_states: bool = False,
         optimisation: Optimisation = "all",
         credits: int | None = None,
         transport: str | Transport = "threads",
@@ -75,6 +79,8 @@ class Pipeline:
         self._segments = segments
         self._low = variants or {}
         self._states = states
+        self._tell_states = tell_states
+        self._told: list[State] = []
         self._runtimes = runtimes
         self._optimisation = optimisation
         self._clock = clock
@@ -97,8 +103,13 @@ class Pipeline:
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """What an answer holds, once the pipeline is open."""
-        return self._outputs
+        """What an answer holds, once the pipeline is open; not the states that follow it."""
+        return self._outputs[: len(self._outputs) - len(self._told)]
+
+    @property
+    def states_told(self) -> tuple[str, ...]:
+        """The inputs that the states after each answer are for, once the pipeline is open."""
+        return tuple(state.input.name for state in self._told)
 
     @property
     def record(self) -> Record:
@@ -207,6 +218,7 @@ class Pipeline:
         policy: Policy = "block",
         failed: Failed | None = None,
         spans: bool = False,
+        states: Mapping[str, Array] = NO_STATES,
     ) -> Trace:
         """Answer frames, in order, until there are none left.
 
@@ -232,6 +244,7 @@ class Pipeline:
                 failed at and what it raised; the run then goes on with the next. None ends the
                 run there.
             spans: whether to note when each lane ran each frame; see `record.timeline_of`.
+            states: values of states before the first frame, by input; zero where none is given.
 
         Raises:
             InputError: no frame at all, an array of a wrong shape or type, or a run in progress.
@@ -244,7 +257,8 @@ class Pipeline:
         if not self._running.acquire(blocking=False):
             raise InputError("this pipeline runs already; wait for its end or open another")
         try:
-            return self._run(self._checked(frames, first), emit, first, policy, failed, spans=spans)
+            given = self._checked(frames, first)
+            return self._run(given, emit, first, policy, failed, spans=spans, states=states)
         finally:
             self._running.release()
 
@@ -257,6 +271,7 @@ class Pipeline:
         failed: Failed | None,
         *,
         spans: bool,
+        states: Mapping[str, Array],
     ) -> Trace:
         self.step_forward()
         record = self._record = Record(self._clock)
@@ -274,7 +289,7 @@ class Pipeline:
         try:
             self._entry.check_open()
             for lane in lanes:
-                lane.begin(first, spans=spans)
+                lane.begin(first, spans=spans, states=states)
             self._entry.begin(frames if live is None else iter(live), record, first=first)
             self._entry.wait()
         except ChannelClosedError as closed:
@@ -326,23 +341,18 @@ class Pipeline:
                 lane.start(wiring, inlet, outlet)
 
     def _open_stage(self, index: int, inputs: Sequence[Tensor]) -> list[Wiring]:
-        """Open the lanes of one stage; no longer than that are its models in memory."""
-        made: dict[tuple[int, int, str], bytes] = {}
-        outputs = self.plan.stages[index].outputs
-        wirings = []
-        for lane in self._lanes[index]:
-            keys = [(p.first_block, p.last_block, p.precision) for p in lane.lane.parts]
-            made |= {k: self._low.get(k[2], self._segments)(*k[:2]) for k in keys if k not in made}
-            ports = lane.open([made[key] for key in keys])
-            wiring = wire(ports, inputs=inputs, outputs=outputs, stage=index, states=self._states)
-            wirings.append(wiring)
-            if wiring.states and len(self._lanes[index]) > 1:
-                raise InputError(
-                    f"stage {index} keeps the state '{wiring.states[0].name}' from frame to frame "
-                    f"and has {len(self._lanes[index])} lanes, each of which would see only some "
-                    "frames; plan the network again"
-                )
-        return wirings
+        planned, states = self.plan.stages[index].outputs, self._states
+        told = self._told if self._tell_states else None
+        return open_stage(
+            index,
+            self._lanes[index],
+            segments_in=lambda precision: self._low.get(precision, self._segments),
+            inputs=inputs,
+            outputs_of=lambda ports: (
+                planned if told is None else handed_on(planned, ports, states, told)
+            ),
+            states=states,
+        )
 
     def _shut(self, cause: Exception | None = None) -> None:
         """Tell every lane to end, and wait for none."""

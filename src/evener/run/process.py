@@ -25,9 +25,9 @@ from evener.run.correspondence import Correspondence
 from evener.run.lane import Worker
 from evener.run.progress import GAUGE_DOUBLES, Gauge
 from evener.run.record import LaneProgress, LaneRecord
-from evener.run.wiring import Ports, Wiring
+from evener.run.wiring import NO_STATES, Ports, Wiring
 from evener.runtime import pinning, priority
-from evener.runtime.session import Optimisation, Runtime
+from evener.runtime.session import Array, Optimisation, Runtime
 
 _ROOT: Final = str(Path(evener.__file__).parent.parent)
 
@@ -106,9 +106,13 @@ class LaneProcess:
         start = orders.Start(wiring=wiring, source=source.layout, to=to.layout)
         self._launched().ask(start, orders.Done, [*source.handles, *to.handles])
 
-    def begin(self, first: int = 0, *, spans: bool = False) -> None:
+    def begin(
+        self, first: int = 0, *, spans: bool = False, states: Mapping[str, Array] = NO_STATES
+    ) -> None:
         """Forget the run before; see `evener.run.lane.Worker.begin`."""
-        self._launched().ask(orders.Begin(first=first, spans=spans), orders.Done)
+        self._launched().ask(
+            orders.Begin(first=first, spans=spans, states=dict(states)), orders.Done
+        )
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""

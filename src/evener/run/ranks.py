@@ -30,8 +30,8 @@ from evener.run.record import LaneProgress, LaneRecord
 from evener.run.serve_lane import serve_lane
 from evener.run.sink import Sink
 from evener.run.transport import Crashed, Joints
-from evener.run.wiring import Ports, Wiring
-from evener.runtime.session import Optimisation, Runtime
+from evener.run.wiring import NO_STATES, Ports, Wiring
+from evener.runtime.session import Array, Optimisation, Runtime
 
 _LINE_OF_RANK: Final = 0
 _numbers = count(_LINE_OF_RANK + 1)  # of lines and channels; rank 0 gives them out
@@ -231,9 +231,13 @@ class LaneRank:
         start = orders.Start(wiring=wiring, source=ends[0], to=ends[1])
         self._launched().ask(start, orders.Done)
 
-    def begin(self, first: int = 0, *, spans: bool = False) -> None:
+    def begin(
+        self, first: int = 0, *, spans: bool = False, states: Mapping[str, Array] = NO_STATES
+    ) -> None:
         """Forget the run before; see `evener.run.lane.Worker.begin`."""
-        self._launched().ask(orders.Begin(first=first, spans=spans), orders.Done)
+        self._launched().ask(
+            orders.Begin(first=first, spans=spans, states=dict(states)), orders.Done
+        )
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""

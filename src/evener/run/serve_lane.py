@@ -69,7 +69,7 @@ def _follow(lane: LaneThread, order: object, files: Sequence[int], join: Join) -
         lane.start(order.wiring, join(order.source, files[:half]), join(order.to, files[half:]))
         return orders.Done()
     if isinstance(order, orders.Begin):
-        lane.begin(order.first, spans=order.spans)
+        lane.begin(order.first, spans=order.spans, states=order.states)
         return orders.Done()
     if isinstance(order, orders.Look):
         return orders.Seen(progress=lane.progress())

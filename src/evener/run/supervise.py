@@ -13,7 +13,7 @@ fault itself.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import TracebackType
@@ -23,6 +23,7 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
+from evener.run.admission import check_frame
 from evener.run.condition import Condition
 from evener.run.current import Current
 from evener.run.entry import Frame
@@ -32,7 +33,7 @@ from evener.run.monitor import Limits
 from evener.run.pipeline import Pipeline
 from evener.run.plans import Plans, Replan
 from evener.run.record import LaneProgress, Record
-from evener.run.sink import Emit
+from evener.run.sink import Emit, Failed
 from evener.run.standby import Standby
 from evener.run.supervised_run import SupervisedRun
 
@@ -90,6 +91,7 @@ class SupervisedPipeline:
         self._busy = threading.Lock()  # held during a run
         self._run: SupervisedRun | None = None
         self._record = Record(clock)
+        self._inputs: tuple[Tensor, ...] = ()
         self._outputs: tuple[Tensor, ...] | None = None
 
     @property
@@ -130,7 +132,7 @@ class SupervisedPipeline:
             InputError, StageFailedError: see `Pipeline`.
         """
         opened = self._current.take_up(self._plans.open(self._plans.home, {}))
-        self._outputs = opened.pipeline.outputs
+        self._inputs, self._outputs = opened.pipeline.inputs, opened.pipeline.outputs
         return self
 
     def __exit__(
@@ -148,11 +150,28 @@ class SupervisedPipeline:
         """End every lane and close its sessions; see `Pipeline.close`."""
         self.__exit__(None, None, None)
 
-    def run(self, frames: Iterable[Frame], emit: Emit) -> Trace:
+    def run(
+        self,
+        frames: Iterable[Frame | None],
+        emit: Emit,
+        *,
+        first: int = 0,
+        failed: Failed | None = None,
+    ) -> Trace:
         """Answer frames, in order, until there are none left; see `Pipeline.run`.
 
         A frame's arrays must keep their content until it was emitted: it may be run again. A frame
         whose answer was given to `emit` never is.
+
+        Args:
+            frames: one tuple of arrays per frame. Where an iterable gives None, there is no frame
+                yet: one that is asked for long should do so now and then, as only between two
+                frames a plan can give way to another.
+            emit: as for `Pipeline.run`.
+            first: number of the first frame.
+            failed: called instead of `emit`, in its turn, with the number of a frame that a stage
+                failed at and what it raised: its lane is lost only where it fails at
+                `replay.FAILURES_IN_A_ROW` frames in a row. None loses it at the first.
 
         Raises:
             InputError: no frame at all, an array of a wrong shape or type, or a run in progress.
@@ -165,11 +184,12 @@ class SupervisedPipeline:
             raise InputError("this pipeline runs already; wait for its end or open another")
         try:
             if isinstance(frames, list | tuple):
-                self._current.present().pipeline.check(frames)
+                self.check([frame for frame in frames if frame is not None])
             self._record = Record(self._clock)
             run = SupervisedRun(
                 iter(frames),
-                emit,
+                lambda number, answer: emit(first + number, answer),
+                failed=None if failed is None else _from(first, failed),
                 record=self._record,
                 current=self._current,
                 plans=self._plans,
@@ -180,6 +200,27 @@ class SupervisedPipeline:
                 return run.answer(self._lookout.follow)
         finally:
             self._busy.release()
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What a frame holds, once it is open."""
+        return self._inputs
+
+    @property
+    def recovering(self) -> bool:
+        """Whether it is between two plans just now, so that no frame goes on."""
+        return self._run is not None and self._current.running is None
+
+    def check(self, frames: Sequence[Frame]) -> None:
+        """Refuse frames that the network does not take; see `Pipeline.check`."""
+        for number, frame in enumerate(frames):
+            check_frame(number, frame, self._inputs)
+
+    def abandon(self, cause: Exception) -> None:
+        """End a run, from another thread, and wait for nothing; see `Pipeline.abandon`."""
+        run = self._run
+        if run is not None:
+            self._lookout.broke_down(run, cause)
 
     def look_for_hangs(self) -> None:
         """End the leg if a lane of it hangs.
@@ -231,3 +272,7 @@ class SupervisedPipeline:
         finally:
             run.end()
             self._current.wait()
+
+
+def _from(first: int, failed: Failed) -> Failed:
+    return lambda number, error: failed(first + number, error)

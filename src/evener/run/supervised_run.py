@@ -18,7 +18,7 @@ from evener.run.plans import Plans
 from evener.run.record import Record, trace_of_legs
 from evener.run.replay import Leg, ReplayBuffer
 from evener.run.running import Running
-from evener.run.sink import Emit
+from evener.run.sink import Emit, Failed
 
 
 class SupervisedRun:
@@ -27,6 +27,7 @@ class SupervisedRun:
     Args:
         frames: what is to be answered.
         emit: takes the answers.
+        failed: takes what a stage raised at a frame; if None, its lane is at fault.
         record: notes the times.
         current: the pipeline that runs.
         plans: opens the plan that suits what is left.
@@ -42,15 +43,17 @@ class SupervisedRun:
 
     def __init__(
         self,
-        frames: Iterator[Frame],
+        frames: Iterator[Frame | None],
         emit: Emit,
         *,
+        failed: Failed | None,
         record: Record,
         current: Current,
         plans: Plans,
         condition: Condition,
     ) -> None:
-        self.buffer = ReplayBuffer(frames, emit, record)
+        self.buffer = ReplayBuffer(frames, emit, record, failed=failed)
+        self._frames_may_fail = failed is not None
         self.leg: Leg | None = None
         self.next: Change | None = None
         self.hung: StageFailedError | None = None
@@ -79,8 +82,15 @@ class SupervisedRun:
                     raise self.broken
                 follow(running)
                 self.leg = leg
+            leg.states_told = running.pipeline.states_told
             try:
-                last = running.pipeline.run(leg.frames(), leg.emit, first=leg.first)
+                last = running.pipeline.run(
+                    leg.frames(),
+                    leg.emit,
+                    first=leg.first,
+                    failed=leg.fail if self._frames_may_fail else None,
+                    states=self.buffer.states,
+                )
             except (StageFailedError, ChannelClosedError) as error:
                 leg = self._switch(leg, self._recover(running, error))
             else:

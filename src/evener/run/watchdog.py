@@ -1,11 +1,13 @@
 """Tell a lane that hangs from one that is only slow: by the time in which nothing moves."""
 
 from collections.abc import Sequence
+from math import inf
 
 import msgspec
 import numpy as np
 
 from evener.errors import StageFailedError
+from evener.run.monitor import Limits
 from evener.run.record import LaneProgress
 from evener.units import show
 
@@ -149,6 +151,15 @@ class Watchdog:
             f"that wait for it, nothing has moved for {show(still_s, 'time')}, and "
             f"{show(limit_s, 'time')} are allowed",
         )
+
+
+def new_watchdog(limits: Limits) -> Watchdog:
+    """Make one for the lanes of a pipeline, by when a lane counts as hung."""
+    return Watchdog(
+        factor=limits.hang_factor,
+        floor_s=limits.hang_floor_s,
+        longest_look_s=inf if limits.look_s is None else 2 * limits.look_s,
+    )
 
 
 def _waited_for(lanes: Sequence[LaneProgress], taken: int) -> LaneProgress | None:

@@ -4,8 +4,9 @@ A stage hands on a fixed set of tensors by name; a lane may run several segments
 What is settled here, once, leaves only list lookups for each frame.
 """
 
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -14,6 +15,9 @@ from evener.artifacts.tensor import Tensor
 from evener.errors import InputError
 from evener.network.state import State
 from evener.runtime.session import Array, Session, empty
+
+NO_STATES: Final[Mapping[str, Array]] = MappingProxyType({})
+"""All of them are zero."""
 
 
 class Ports(Protocol):
@@ -141,11 +145,12 @@ class Circuit:
         self._renewed = wiring.renewed
         self._own = [empty(tensor) for tensor in wiring.own]
         self._states = [np.zeros(tensor.shape, tensor.dtype) for tensor in wiring.states]
+        self._names = tuple(tensor.name for tensor in wiring.states)
 
-    def reset(self) -> None:
-        """Make every state zero, as before the first frame."""
-        for state in self._states:
-            state.fill(0)
+    def reset(self, states: Mapping[str, Array] = NO_STATES) -> None:
+        """Give every state a value, by the name of the input that reads it; else make it zero."""
+        for name, state in zip(self._names, self._states, strict=True):
+            state[...] = states.get(name, 0)
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Compute one frame from an incoming slot's arrays into an outgoing slot's.

@@ -105,15 +105,16 @@ class _Service:
     async def model(self, request: Request) -> Response:
         """Describe the model."""
         self._check_model(request)
-        return _json(
-            {
-                "name": self._predictor.name,
-                "versions": [self._predictor.version],
-                "platform": _PLATFORM,
-                "inputs": [describe(tensor) for tensor in self._predictor.inputs],
-                "outputs": [describe(tensor) for tensor in self._predictor.outputs],
-            }
-        )
+        page: dict[str, object] = {
+            "name": self._predictor.name,
+            "versions": [self._predictor.version],
+            "platform": _PLATFORM,
+            "inputs": [describe(tensor) for tensor in self._predictor.inputs],
+            "outputs": [describe(tensor) for tensor in self._predictor.outputs],
+        }
+        if self._predictor.properties:
+            page["properties"] = self._predictor.properties
+        return _json(page)
 
     async def model_ready(self, request: Request) -> Response:
         """Say whether requests for the model are answered."""

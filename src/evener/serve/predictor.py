@@ -1,6 +1,6 @@
 """What the service asks of whatever answers its requests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Literal, Protocol
 
@@ -54,6 +54,11 @@ class Predictor(Protocol):
     @property
     def version(self) -> str:
         """Which version of the model it is."""
+        ...
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """What clients are told of it besides."""
         ...
 
     @property

@@ -1,5 +1,6 @@
 """Listen on a port until the process is told to end, then answer what has come, and end."""
 
+import errno
 import signal
 import socket
 import threading
@@ -132,7 +133,10 @@ def _listen(listener: socket.socket) -> None:
 
 
 def _cannot(host: str, port: int, error: OSError) -> str:
-    return (
-        f"cannot listen at {host} port {port}: {error.strerror or error}; choose another --port, "
-        "such as 0 for any that is free, or an address of this machine as --host"
+    taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+    remedy = (
+        "choose another --port, such as 0 for any that is free"
+        if taken
+        else "give an address of this machine as --host, such as 127.0.0.1"
     )
+    return f"cannot listen at {host} port {port}: {error.strerror or error}; {remedy}"

@@ -1,6 +1,6 @@
 """A predictor that computes nothing worth it, and is in whatever state a test says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 
 from evener.artifacts.tensor import Tensor
@@ -17,6 +17,7 @@ class FakePredictor:
 
     Attributes:
         state: what it says it is.
+        properties: what it says of itself besides.
         load: what it says it has to do.
         asked: the frames that came.
         answer: what it answers a frame, or raises.
@@ -37,6 +38,7 @@ class FakePredictor:
 
     def __init__(self, answer: Callable[[Arrays], Arrays] = add_one) -> None:
         self.state: State = "ready"
+        self.properties: Mapping[str, str] = {}
         self.load = Load(waiting=0, in_flight=0)
         self.asked: list[Arrays] = []
         self.answer = answer

@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 
 from evener.artifacts.calibration import Calibration, Link, Rate, rate_at
 from evener.artifacts.topology import Topology
+from evener.comm.collectives import MOST_DIRECT
 from evener.errors import InputError
 from evener.train.shape import Shape
 from evener.train.sharding import Placement
-from evener.train.traffic import LayerTraffic, Received, traffic_of
+from evener.train.traffic import VALUE_BYTES, LayerTraffic, Received, traffic_of
 
 Seconds = NDArray[np.float64]
 Collectives = Literal["gather", "broadcast"]
-VALUE_BYTES: Final = 4  # weights and values are f32
-MOST_DIRECT: Final = 8  # ranks; see evener.comm.collectives
 NO_LINK: Final = Link(name="none", latency_s=1e-9, gap_s=0.0, bandwidth_bytes_per_s=1e12)
 
 
@@ -184,7 +183,7 @@ class _Run:
         elif layer.everything:
             self.gather(layer.before_R)
         else:
-            self._messages(received, self._row_bytes * (1 + (back and layer.doubled)))
+            self._messages(received, layer.gradient_bytes if back else VALUE_BYTES)
 
     def gather(self, values_R: NDArray[np.int64]) -> None:
         """Give every rank what each has: directly if they are few, else by doubling."""
@@ -227,12 +226,13 @@ class _Run:
         """Let each wait for those that it receives from, and then for the wire."""
         if not any(received):
             return
-        values_R = np.array([sum(peers.values()) for peers in received]) * value_bytes
+        values_R = np.array([sum(peers.values()) for peers in received])
+        bytes_R = values_R * value_bytes * self.batch
         messages_R = np.array([len(peers) for peers in received])
         wire_R = (
             np.where(messages_R > 0, self._link.latency_s, 0.0)
             + np.maximum(messages_R - 1, 0) * self._link.gap_s
-            + values_R / self._link.bandwidth_bytes_per_s
+            + bytes_R / self._link.bandwidth_bytes_per_s
         )
         latest_R = np.array(
             [
@@ -243,7 +243,7 @@ class _Run:
             ]
         )
         self._end_at(latest_R + wire_R)
-        self.bytes += int(values_R.sum())
+        self.bytes += int(bytes_R.sum())
 
     def _end_at(self, end_R: Seconds) -> None:
         self.communication_R = self.communication_R + end_R - self.ready_R
@@ -279,7 +279,7 @@ def _forward(
     """Each weight is read once."""
     memory_R = VALUE_BYTES * layer.weights_R / _each(of.reads, weights_R)
     products_R = 2 * batch * layer.weights_R / rate_at(of.products, batch)
-    return np.maximum(memory_R, products_R) + _calls_s(layer, of) / 2
+    return np.maximum(memory_R, products_R) + _calls_s(layer, of, batch) / 2
 
 
 def _back(
@@ -306,11 +306,15 @@ def _back(
         seconds_R = passes * np.maximum(read_R, product_s) + np.maximum(update_R, product_s)
     if not fused:
         seconds_R = seconds_R + update_R
-    return seconds_R + _calls_s(layer, of) / 2
+    return seconds_R + _calls_s(layer, of, batch) / 2
 
 
-def _calls_s(layer: LayerTraffic, of: Calibration) -> float:
-    return of.dense_layer_s if layer.dense else of.sharded_layer_s
+def _calls_s(layer: LayerTraffic, of: Calibration, batch: int) -> Seconds:
+    """What a layer costs beside its weights: with one row each shard is multiplied by itself."""
+    if layer.dense:
+        return np.full(len(layer.shards_R), of.dense_layer_s)
+    each_s = of.shard_s if batch == 1 else 0.0
+    return np.asarray(of.sharded_layer_s + each_s * layer.shards_R, np.float64)
 
 
 def _each(rates: Sequence[Rate], weights_R: NDArray[np.int64]) -> Seconds:

@@ -48,8 +48,8 @@ def dropout_mask(
     """
     blocks = -(-batch // _BLOCK)
     count = neurons.stop - neurons.start
-    counter = [neurons.start * blocks, 0, step % _WORD, layer]
-    philox = np.random.Philox(key=[seed % _WORD, _DROPOUT], counter=counter)
+    counter = (neurons.start * blocks, 0, step, layer)
+    philox = np.random.Philox(key=_words(seed, _DROPOUT), counter=_words(*counter))
     drawn = philox.random_raw(count * blocks * _BLOCK).reshape(count, -1)
     return np.asarray(drawn[:, :batch] < np.uint64(keep * _WORD))
 
@@ -60,5 +60,10 @@ def row_order(seed: int, epoch: int, rows: int) -> NDArray[np.int64]:
 
 
 def _at(seed: int, use: int, place: int, row: int) -> np.random.Generator:
-    counter = [0, 0, row % _WORD, place % _WORD]
-    return np.random.Generator(np.random.Philox(key=[seed % _WORD, use], counter=counter))
+    philox = np.random.Philox(key=_words(seed, use), counter=_words(0, 0, row, place))
+    return np.random.Generator(philox)
+
+
+def _words(*numbers: int) -> NDArray[np.uint64]:
+    """Return numbers as Philox takes them; NumPy would make a list with a great one floats."""
+    return np.array([number % _WORD for number in numbers], np.uint64)

@@ -12,8 +12,9 @@ from typing import Final, Literal
 from evener.artifacts.calibration import Calibration, Link
 from evener.artifacts.topology import Topology
 from evener.errors import InputError
-from evener.train.cost_model import VALUE_BYTES, IterationCost, iteration_cost
+from evener.train.cost_model import IterationCost, iteration_cost
 from evener.train.shape import Shape
+from evener.train.traffic import VALUE_BYTES
 from evener.units import show
 
 LayoutKind = Literal["one rank", "dense", "data parallel", "hybrid", "halo"]

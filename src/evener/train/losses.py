@@ -80,7 +80,9 @@ class _Shards:
         found = [
             reduce(torch.unflatten(values_NB[rows], 0, (shards, -1))) for rows, shards in self._runs
         ]
-        return torch.cat(found) if found else values_NB.new_zeros(0, *values_NB.shape[1:])
+        if not found:  # a rank without outputs: its part has the shape of the others'
+            return reduce(values_NB.new_zeros(1, 1, *values_NB.shape[1:]))[:0]
+        return torch.cat(found)
 
     def gather(self, mine: Tensor) -> Tensor:
         """Return what all ranks have for their shards, in order."""
@@ -94,7 +96,7 @@ class SquaredError:
 
     def __init__(self, shards: _Shards) -> None:
         self._shards = shards
-        self._given = (torch.zeros(0, 1), torch.zeros(0, 1))
+        self._errors_NB = torch.zeros(0, 1)  # its own: a rank's outputs are written again
         self._rows = 1
 
     def answer(self, outputs_NB: Tensor) -> None:
@@ -102,15 +104,15 @@ class SquaredError:
 
     def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor, rows: int) -> None:
         """Write (output - wanted) / rows."""
-        self._given, self._rows = (outputs_NB, wanted_NB), rows
-        torch.sub(outputs_NB, wanted_NB, out=into_NB)
-        if rows > 1:
-            into_NB /= rows
+        self._rows = rows
+        if self._errors_NB.shape != outputs_NB.shape or self._errors_NB.dtype != outputs_NB.dtype:
+            self._errors_NB = torch.empty_like(outputs_NB)
+        torch.sub(outputs_NB, wanted_NB, out=self._errors_NB)
+        torch.mul(self._errors_NB, 1 / rows, out=into_NB)
 
     def value(self) -> float:
         """Return half of the sum of squares."""
-        outputs_NB, wanted_NB = self._given
-        squares_NB = (outputs_NB.double() - wanted_NB).square()
+        squares_NB = self._errors_NB.double().square()
         each = self._shards.each(squares_NB, lambda one: one.sum((1, 2)))
         return in_order(self._shards.gather(each)).item() / (2 * self._rows)
 
@@ -121,14 +123,13 @@ class CrossEntropy:
     def __init__(self, shards: _Shards) -> None:
         self._shards = shards
         self._terms = torch.zeros(0, dtype=torch.float64)
+        self._logarithms_NB = torch.zeros(0, 1)
         self._rows = 1
 
     def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor, rows: int) -> None:
         """Write (probability - wanted) / rows."""
         self._rows = rows
-        negative_NB = -wanted_NB.double() * outputs_NB.double().log()
-        # What was not wanted costs nothing, however improbable it is.
-        negative_NB[wanted_NB == 0] = 0.0
+        negative_NB = -wanted_NB.double() * self._logarithms_NB
         self._terms = self._shards.each(negative_NB, lambda one: one.sum((1, 2)))
         torch.sub(outputs_NB, wanted_NB, out=into_NB)
         into_NB /= self._rows
@@ -138,9 +139,11 @@ class CrossEntropy:
         largest_SB = self._shards.each(outputs_NB, lambda one: one.amax(1))
         top_B = self._shards.gather(largest_SB).amax(0)
         outputs_NB -= top_B
+        each_SB = self._shards.each(outputs_NB.exp(), lambda one: one.sum(1))
+        outputs_NB -= in_order(self._shards.gather(each_SB)).log()
+        # That of a probability would be infinite where it is too small for the type.
+        self._logarithms_NB = outputs_NB.to(torch.float64, copy=True)
         outputs_NB.exp_()
-        each_SB = self._shards.each(outputs_NB, lambda one: one.sum(1))
-        outputs_NB /= in_order(self._shards.gather(each_SB))
 
     def value(self) -> float:
         """Return the mean of the negative logarithms."""

@@ -18,7 +18,8 @@ class Pool:
     def __init__(self, own: slice, coarse: slice, groups: Sequence[slice]) -> None:
         self._own = own
         self._coarse = coarse
-        sizes = torch.tensor([group.stop - group.start for group in groups])
+        counts = [group.stop - group.start for group in groups]
+        sizes = torch.tensor(counts, dtype=torch.int64)  # of no group, too
         self._group_of = torch.arange(len(groups)).repeat_interleave(sizes)
         self._sizes = sizes.unsqueeze(1)
 

@@ -50,7 +50,7 @@ class Columns:
         starts = table[:, 0]
         steps = np.unique(np.diff(starts))
         in_a_row = np.all(np.diff(table, axis=1) == 1)
-        if in_a_row and len(steps) <= 1:
+        if in_a_row and len(steps) <= 1 and np.all(steps >= 0):
             step = int(steps[0]) if len(steps) else 0
             return cls(table.shape[1], int(starts[0]), step)
         return cls(table.shape[1], rows=torch.from_numpy(table.reshape(-1).copy()))

@@ -1,8 +1,8 @@
 """Train networks that differ in who sees whom, and say how good each is for how many bytes.
 
-Each is trained with several seeds; figures are means, with the interval that holds the true mean
-with 95 % confidence if the seeds' results are normally distributed. All shards are computed in one
-process, which gives the bits that any number of ranks gives with a halo.
+Each is trained alike with several seeds; figures are means, with the interval that holds the true
+mean with 95 % confidence if the results of seeds are normally distributed. All shards are computed
+in one process, which gives the bits that any number of ranks gives with a halo.
 """
 
 import time
@@ -19,15 +19,15 @@ from scipy.stats import t
 
 from evener.artifacts.topology import Topology, parse_halo
 from evener.comm.alone import Alone
-from evener.errors import DivergedError, InputError
-from evener.train.cost_model import VALUE_BYTES
-from evener.train.draw import row_order
+from evener.errors import InputError
 from evener.train.loop import one_thread
 from evener.train.losses import LossName
 from evener.train.ranked import RankedNetwork
+from evener.train.recipe import Recipe
 from evener.train.shape import Shape
 from evener.train.sharding import Placement, count_weights
-from evener.train.traffic import traffic_of
+from evener.train.traffic import VALUE_BYTES, traffic_of
+from evener.train.trainer import Trainer
 
 Rows = NDArray[np.float32]
 CONFIDENCE: Final = 0.95
@@ -49,21 +49,6 @@ class Held:
     wanted_BO: Rows
     test_inputs_BI: Rows
     test_wanted_BO: Rows
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How a network is trained: plain gradient descent, for it is to be compared, not to win.
-
-    Attributes:
-        epochs: passes over the rows.
-        batch: rows of a step.
-        learning_rate: of every step.
-    """
-
-    epochs: int = 40
-    batch: int = 32
-    learning_rate: float = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +130,7 @@ def sweep(
     shapes: Sequence[Shape],
     held: Held,
     *,
-    pace: Pace,
+    recipe: Recipe,
     seeds: int,
     on_network: Callable[[Swept], None] | None = None,
     clock: Callable[[], float] = time.perf_counter,
@@ -155,7 +140,7 @@ def sweep(
     Args:
         shapes: the networks.
         held: the rows.
-        pace: how long and how quickly.
+        recipe: how each is trained.
         seeds: how many times each, from the seed of its shape on.
         on_network: told of each when it is done.
         clock: seconds that never go back.
@@ -170,7 +155,7 @@ def sweep(
     for shape in shapes:
         steps_s: list[float] = []
         results = [
-            _train(replace(shape, seed=shape.seed + number), held, pace, clock, steps_s)
+            _train(replace(shape, seed=shape.seed + number), held, recipe, clock, steps_s)
             for number in range(seeds)
         ]
         train_loss, test_loss, train_accuracy, test_accuracy = (
@@ -209,7 +194,10 @@ def sent_bytes(shape: Shape) -> int:
         else sum(sum(peers.values()) for peers in layer.received)
         for layer in layers
     ]
-    return VALUE_BYTES * (2 * sum(values) - values[0])  # nobody wants gradients of the input
+    gradients = [  # nobody wants those of the input
+        count * layer.gradient_bytes for count, layer in zip(values[1:], layers[1:], strict=True)
+    ]
+    return VALUE_BYTES * sum(values) + sum(gradients)
 
 
 def widened(shape: Shape, weights: int) -> Shape:
@@ -266,27 +254,19 @@ def _scaled(widths: tuple[int, ...], width: int) -> tuple[int, ...]:
 
 
 def _train(
-    shape: Shape, held: Held, pace: Pace, clock: Callable[[], float], steps_s: list[float]
+    shape: Shape, held: Held, recipe: Recipe, clock: Callable[[], float], steps_s: list[float]
 ) -> tuple[float, float, float, float]:
     """Train one network; return losses and accuracies over the rows it learned from, and others."""
     loss: LossName = "cross-entropy" if shape.activations[-1] == "softmax" else "squared"
     inputs, wanted = torch.from_numpy(held.inputs_BI), torch.from_numpy(held.wanted_BO)
     test_inputs, test_wanted = map(torch.from_numpy, (held.test_inputs_BI, held.test_wanted_BO))
     network = RankedNetwork(shape, Alone(), loss=loss)
+    trainer = Trainer(network, recipe, inputs, wanted)
     with one_thread():
-        for epoch in range(pace.epochs):
-            order = row_order(shape.seed, epoch, len(inputs))
-            for begin in range(0, len(order), pace.batch):
-                rows = torch.from_numpy(order[begin : begin + pace.batch])
-                begun = clock()
-                network.descend(inputs[rows], wanted[rows], pace.learning_rate)
-                steps_s.append(clock() - begun)
-            if not np.isfinite(network.loss()):
-                raise DivergedError(
-                    f"{shape.topology}: the loss is {network.loss()} in epoch {epoch + 1} of "
-                    f"{pace.epochs}; lower the learning rate, which is {pace.learning_rate:g}",
-                    epoch=epoch + 1,
-                )
+        while trainer.step < trainer.steps:
+            begun = clock()
+            trainer.advance()
+            steps_s.append(clock() - begun)
         train_loss, train_accuracy = _judge(network, inputs, wanted)
         test_loss, test_accuracy = _judge(network, test_inputs, test_wanted)
     return train_loss, test_loss, train_accuracy, test_accuracy
@@ -296,7 +276,6 @@ def _judge(
     network: RankedNetwork, inputs: torch.Tensor, wanted: torch.Tensor
 ) -> tuple[float, float]:
     """Return the mean loss, and the share of rows whose largest answer is the wanted one."""
-    answers_NB = network.forward(inputs)
-    right = answers_NB.argmax(0) == wanted.argmax(1)
-    network.gradients(inputs, wanted)
+    right = network.forward(inputs).argmax(0) == wanted.argmax(1)
+    network.compare(wanted)
     return network.loss(), right.double().mean().item()

@@ -6,6 +6,7 @@ Shapes in names: R ranks.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from evener.train.sharding import (
     sources_of,
 )
 
+VALUE_BYTES: Final = 4  # weights and values are f32
 Received = tuple[Mapping[int, int], ...]
 """Of each rank: how many values it receives from each other one, for a row of a batch."""
 
@@ -34,8 +36,8 @@ class LayerTraffic:
         received: values that travel forward; nothing where collectives carry them.
         everything: whether every rank is to see every value, so that collectives carry them.
         dense: whether a rank's weights are one matrix.
-        doubled: whether gradients travel back in double precision, since more than two shards see
-            one neuron.
+        shards_R: shards of each rank that have neurons of the layer.
+        gradient_bytes: of a value that travels back.
     """
 
     weights_R: Indices
@@ -43,7 +45,8 @@ class LayerTraffic:
     received: Received
     everything: bool
     dense: bool
-    doubled: bool = False
+    shards_R: Indices
+    gradient_bytes: int
 
     @property
     def returned(self) -> Received:
@@ -78,14 +81,22 @@ def _layer(
     topology: Topology, widths: Sequence[int], placement: Placement, layer: int
 ) -> LayerTraffic:
     before_R = np.diff(placement.bounds(widths[layer - 1]))
+    rows_S = np.diff(block_bounds(widths[layer], topology.shards))
+    firsts = np.concatenate([[0], np.cumsum(placement.counts)[:-1]])
+    shards_R = np.add.reduceat((rows_S > 0).astype(np.int64), firsts)
     replicated = layer == 1 and topology.input == "replicated"
     if topology.halo == "full":
         weights_R = np.diff(placement.bounds(widths[layer])) * widths[layer - 1]
         everything = placement.ranks > 1 and not replicated
         return LayerTraffic(
-            weights_R, before_R, _nothing(placement), everything, dense=True, doubled=False
+            weights_R=weights_R,
+            before_R=before_R,
+            received=_nothing(placement),
+            everything=everything,
+            dense=True,
+            shards_R=shards_R,
+            gradient_bytes=VALUE_BYTES,
         )
-    rows_S = np.diff(block_bounds(widths[layer], topology.shards))
     groups = coarse_groups(topology, widths, layer)
     coarse = 0 if groups is None else len(groups) - 1
     seen_S = np.array(
@@ -95,7 +106,6 @@ def _layer(
         ],
         np.int64,
     )
-    firsts = np.concatenate([[0], np.cumsum(placement.counts)[:-1]])
     weights_R = np.add.reduceat(rows_S * seen_S, firsts)
     received = _nothing(placement)
     if not replicated:
@@ -103,9 +113,15 @@ def _layer(
             received_from(topology, widths, placement, layer, rank)
             for rank in range(placement.ranks)
         )
-    doubled = not replicated and most_seeing(topology, widths, layer) > 2
+    few = most_seeing(topology, widths, layer) <= 2  # see `RankedNetwork`: more add up in f64
     return LayerTraffic(
-        weights_R, before_R, received, everything=False, dense=False, doubled=doubled
+        weights_R=weights_R,
+        before_R=before_R,
+        received=received,
+        everything=False,
+        dense=False,
+        shards_R=shards_R,
+        gradient_bytes=VALUE_BYTES if few else 2 * VALUE_BYTES,
     )
 
 

@@ -7,6 +7,7 @@ from evener.workflow.bench import Contest as Contest
 from evener.workflow.bench import bench_networks as bench_networks
 from evener.workflow.board import OnBoard as OnBoard
 from evener.workflow.board import open_on_board as open_on_board
+from evener.workflow.board_bench import bench_on_board as bench_on_board
 from evener.workflow.board_run import run_on_board as run_on_board
 from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
@@ -28,8 +29,12 @@ from evener.workflow.precision import PrecisionWish as PrecisionWish
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
+from evener.workflow.selfcheck import SelfCheck as SelfCheck
+from evener.workflow.selfcheck import check_self as check_self
+from evener.workflow.selfcheck import known_calibration as known_calibration
 from evener.workflow.serve import Serving as Serving
 from evener.workflow.serve import serve_network as serve_network
+from evener.workflow.served import Simulation as Simulation
 from evener.workflow.split import split_network as split_network
 from evener.workflow.times import Basis as Basis
 from evener.workflow.training import TrainingWish as TrainingWish

@@ -186,13 +186,22 @@ def check_board_plan(plan: Plan, profile: Profile, processors: Sequence[str] | N
     return plan
 
 
-def _check_choices(
-    plan: Path | None, wish: Wish, writing: Writing, slowdown: float, *, compute: bool
-) -> None:
+def check_slowdown(slowdown: float) -> None:
+    """Refuse a factor by which nothing can be slowed down.
+
+    Raises:
+        InputError: it is below 1, or so great that lanes would wait for days.
+    """
     if not 1 <= slowdown <= _SLOWEST:
         raise InputError(
             f"a slowdown of {slowdown} is none: give a factor from 1 to {_SLOWEST:.0f}"
         )
+
+
+def _check_choices(
+    plan: Path | None, wish: Wish, writing: Writing, slowdown: float, *, compute: bool
+) -> None:
+    check_slowdown(slowdown)
     writing.check()
     if not compute and writing != Writing(timeline=writing.timeline):
         raise InputError(

@@ -17,6 +17,7 @@ def make_pipeline(
     credits: int | None = None,
     most_credits: int | None = None,
     transport: str | Transport = "threads",
+    tell_states: bool = False,
 ) -> Pipeline:
     """Make the pipeline of a plan of an opened network, not yet open.
 
@@ -27,6 +28,7 @@ def make_pipeline(
         credits: frames in flight at once; None for the plan's own.
         most_credits: no more than this, as slots for more than all frames only take memory.
         transport: where the lanes live; see `Pipeline`.
+        tell_states: whether the states after each frame follow its answer; see `Pipeline`.
     """
     flying = plan.credits if credits is None else credits
     return Pipeline(
@@ -36,6 +38,7 @@ def make_pipeline(
         inputs=opened.network.inputs,
         runtimes=opened.runtimes if runtimes is None else runtimes,
         states=opened.network.states,
+        tell_states=tell_states,
         optimisation=opened.optimisation,
         credits=flying if most_credits is None else min(flying, most_credits),
         transport=transport,

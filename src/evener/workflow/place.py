@@ -22,7 +22,7 @@ from evener.plan.decide import make_baseline
 from evener.plan.foresee import with_simulated
 from evener.plan.simulate import simulate
 from evener.run.entry import Frame
-from evener.workflow.bench import compare_opened, describe
+from evener.workflow.bench import compare_opened
 from evener.workflow.board import OnBoard, open_on_board
 from evener.workflow.cutting import Cutting, Shapes
 from evener.workflow.frames import OnAnswer
@@ -258,7 +258,7 @@ def _row(plan: Plan, profile: Profile) -> Row:
     found = simulated_trace(plan, LEAST_FRAMES)
     return Row(
         network=profile.network,
-        name=describe(plan),
+        name=plan.outline,
         kind=plan.what,
         rate_hz=found.rate_hz,
         rate_low_hz=found.rate_hz,

@@ -14,10 +14,12 @@ class PlannedNetwork:
     Args:
         name: what clients call it.
         executor: an open one.
+        board: the board whose processors are simulated; None if they are this machine's own.
     """
 
-    def __init__(self, name: str, executor: PipelineExecutor) -> None:
+    def __init__(self, name: str, executor: PipelineExecutor, *, board: str | None = None) -> None:
         self.name = name
+        self.properties = {} if board is None else {"simulated_board": board}
         self.version = "1"  # the only one there is
         self._executor = executor
 

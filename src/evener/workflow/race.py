@@ -81,6 +81,7 @@ def race(
     *,
     rounds: int,
     seed: int = 0,
+    frames_per_round: int | None = None,
     free_bytes: int | None = None,
     meter: Meter | None = None,
 ) -> dict[str, list[Trace]]:
@@ -91,6 +92,8 @@ def race(
         frames: what they run on, again and again.
         rounds: how often each runs.
         seed: what the orders are drawn from.
+        frames_per_round: frames of each in a round; None for as many as some tenths of a second
+            have room for.
         free_bytes: memory that is free; asked of the system if None.
         meter: meters the energy of each turn; None if nothing does.
 
@@ -111,6 +114,7 @@ def race(
         )
     shortest_s, longest_s = _ROUND_S
     quickest_s = min(1 / one.rate_hz for one in entrants.values())
+    seconds = min(longest_s, max(shortest_s, _FRAMES * quickest_s))
     together = sum(one.memory_bytes for one in entrants.values()) <= USABLE * free
     if not together:
         _LOG.warning(
@@ -130,7 +134,8 @@ def race(
             runners,
             frames,
             rounds=rounds,
-            seconds_per_round=min(longest_s, max(shortest_s, _FRAMES * quickest_s)),
+            frames_per_round=frames_per_round,
+            seconds_per_round=None if frames_per_round is not None else seconds,
             rng=np.random.default_rng(seed),
         )
 

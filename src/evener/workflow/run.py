@@ -221,6 +221,7 @@ def run_opened(
         credits=credits,
         most_credits=None if count is None else ceil(count / manner.batch),
         transport=manner.place(running),
+        tell_states=manner.supervise,
     )
     with (
         pipeline_of(running)

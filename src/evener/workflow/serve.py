@@ -1,6 +1,6 @@
 """Serve a network, or what a project built, by its plan, until the process is told to end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Unpack
 
@@ -14,15 +14,15 @@ from evener.artifacts.tensor import Tensor
 from evener.errors import InputError, InvalidFileError
 from evener.network.frames import random_frames
 from evener.run.executor import PipelineExecutor
-from evener.run.pipeline import Pipeline
-from evener.workflow.check_plan import check_plan
+from evener.units import show
 from evener.workflow.choices import settle
 from evener.workflow.cutting import Cutting, Shapes
 from evener.workflow.learn import NETWORK_FILE
-from evener.workflow.opened import Opened, Progress
-from evener.workflow.opening import Engines, OpeningChoices, open_network
-from evener.workflow.precision import with_precisions, with_precisions_of
-from evener.workflow.run import check_plan_alone, choose_plan
+from evener.workflow.memory import USABLE, free_bytes_now
+from evener.workflow.opened import Progress
+from evener.workflow.opening import Engines, OpeningChoices
+from evener.workflow.run import check_plan_alone
+from evener.workflow.served import Simulation, check_manner, serve_here, serve_on_board
 from evener.workflow.steps import STATE_FOLDER
 from evener.workflow.wish import Wish, WishChoices
 
@@ -39,6 +39,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
         outputs: what an answer holds.
         plan: what runs.
         example: a command line that asks for one prediction.
+        board: the board whose processors are simulated; None if they are this machine's own.
     """
 
     url: str
@@ -47,6 +48,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     outputs: tuple[Tensor, ...]
     plan: Plan
     example: str
+    board: str | None = None
 
 
 class _Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +77,9 @@ def serve_network(
     queue: int | None = None,
     credits: int | None = None,
     transport: str = "threads",
+    supervise: bool = False,
+    standby: bool = True,
+    simulation: Simulation | None = None,
     cutting: Cutting = Cutting(),
     engines: Engines = Engines(),
     wish: Wish = Wish(),
@@ -98,6 +103,10 @@ def serve_network(
             or 64.
         credits: frames in flight at once; None for the plan's own.
         transport: where the lanes live: "threads" of this process or "processes" of their own.
+        supervise: whether to go on by another plan where a stage fails, hangs or slows down.
+        standby: whether to hold ready, then, what is needed once a stage fails, where memory
+            allows.
+        simulation: a board whose processors are simulated; None for this machine's own.
         cutting: how the network is read and cut; a plan says how it is cut.
         engines: what may compute it.
         wish: what the plan is to be best at, within which limits.
@@ -105,9 +114,10 @@ def serve_network(
         choices: fields of these records.
 
     Raises:
-        InputError: the network, the plan, the project or the address cannot be used, it keeps
-            states, or the extra "serve" is missing.
-        InfeasibleError: no plan meets the limits.
+        InputError: the network, the plan, the project, the board or the address cannot be used,
+            it keeps states, so many requests as may wait do not fit into memory, or the extra
+            "serve" is missing.
+        InfeasibleError: no plan meets the limits, or this machine computes longer than the board.
         StageFailedError: a stage failed before the first request.
     """
     from evener.serve.example import example_line
@@ -121,65 +131,83 @@ def serve_network(
             "order: leave --state out, so that clients send and receive it"
         )
     check_plan_alone(plan, profile, wish)
+    check_manner(simulation, profile, transport=transport, supervise=supervise, standby=standby)
     source = _find(net)
     given = load(plan, Plan).value if plan is not None else None
-    if given is None and profile is None and wish == Wish():
+    if given is None and profile is None and simulation is None and wish == Wish():
         given = source.plan
     if given is not None:
         cutting = cutting.as_planned(given)
     cutting = msgspec.structs.replace(cutting, shapes={**source.shapes, **cutting.shapes})
-    if engines.processors is None:
+    if engines.processors is None and simulation is None:
         engines = msgspec.structs.replace(engines, processors=source.processors)
     listening = source.section
     with bound(
         listening.host if host is None else host, listening.port if port is None else port
     ) as listener:
-        opened = open_network(source.net, cutting, engines)
-        if given is not None:
-            opened = with_precisions_of(opened, given, engines.precision)
+        if simulation is None:
+            served = serve_here(
+                source.net,
+                given,
+                profile,
+                cutting=cutting,
+                engines=engines,
+                wish=wish,
+                credits=credits,
+                transport=transport,
+                supervise=supervise,
+                standby=standby,
+                progress=progress,
+            )
         else:
-            opened = with_precisions(opened, engines.precision, progress=progress)
-        chosen = (
-            check_plan(given, opened)
-            if given is not None
-            else choose_plan(opened, wish, profile, engines.processors, progress)[0]
+            served = serve_on_board(
+                source.net,
+                given,
+                simulation,
+                cutting=cutting,
+                engines=engines,
+                wish=wish,
+                credits=credits,
+            )
+        name = source.name or served.name
+        limit = listening.queue if queue is None else queue
+        executor = PipelineExecutor(
+            served.open_pipeline, limit=limit, period_s=1 / served.plan.rate_hz
         )
-        name = source.name or opened.network.name
-        with _executor(
-            opened,
-            chosen,
-            credits=credits,
-            transport=transport,
-            queue=listening.queue if queue is None else queue,
-        ) as executor:
+        with executor:
+            _check_queue(executor.inputs, limit)
             _warm_up(executor)
+            if served.stand_ins is not None:
+                served.stand_ins.begin()
+                _warm_up(executor)
+                served.stand_ins.check()
             serving = Serving(
                 url=url_of(listener),
                 model=name,
                 inputs=executor.inputs,
                 outputs=executor.outputs,
-                plan=chosen,
+                plan=served.plan,
                 example=example_line(url_of(listener), name, executor.inputs),
+                board=served.board,
             )
-            serve(PlannedNetwork(name, executor), listener, ready=lambda: ready(serving))
+            predictor = PlannedNetwork(name, executor, board=served.board)
+            serve(predictor, listener, ready=lambda: ready(serving))
 
 
-def _executor(
-    opened: Opened, plan: Plan, *, credits: int | None, transport: str, queue: int
-) -> PipelineExecutor:
-    def open_pipeline() -> Pipeline:
-        return Pipeline(
-            plan,
-            opened.segments,
-            variants=opened.segments_in,
-            inputs=opened.network.inputs,
-            runtimes=opened.runtimes,
-            optimisation=opened.optimisation,
-            credits=credits,
-            transport=transport,
+def _check_queue(inputs: Sequence[Tensor], queue: int) -> None:
+    """Refuse a queue that memory could not hold if it were full.
+
+    Raises:
+        InputError: it could not.
+    """
+    frame_bytes = sum(tensor.size_bytes for tensor in inputs)
+    free = free_bytes_now()
+    if queue * frame_bytes > USABLE * free:
+        raise InputError(
+            f"a queue of {queue} requests of {show(frame_bytes, 'size')} each may take "
+            f"{show(queue * frame_bytes, 'size')}, and {show(free, 'size')} are free: give a "
+            f"--queue up to {int(USABLE * free / frame_bytes)}"
         )
-
-    return PipelineExecutor(open_pipeline, limit=queue, period_s=1 / plan.rate_hz)
 
 
 def _warm_up(executor: PipelineExecutor) -> None:

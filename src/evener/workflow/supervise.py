@@ -17,21 +17,15 @@ from evener.workflow.opened import Opened
 
 
 def check_can_be_supervised(opened: Opened) -> None:
-    """Refuse a network whose frames cannot be run again, or whose other plans nobody judged.
+    """Refuse a network whose other plans nobody judged.
 
     Raises:
-        InputError: it has a state from frame to frame, or may be computed in lower precision.
+        InputError: it may be computed in lower precision.
     """
     if opened.variants.networks:
         raise InputError(
             "a supervised run may go on by a plan whose answers in lower precision nobody judged; "
             "leave out --supervise, or the precision and a plan in it"
-        )
-    if opened.network.states:
-        names = ", ".join(state.input.name for state in opened.network.states)
-        raise InputError(
-            f"{opened.network.name} keeps {names} from frame to frame, which is lost with the "
-            "stage that fails, so that no frame can be run again; leave out --supervise"
         )
 
 
@@ -51,13 +45,14 @@ def supervised(
         plan: what it begins with; other plans are best at the same, and keep to the same limits
             as long as any does.
         profile: the times that other plans are made from.
-        open_pipeline: makes the pipeline of a plan, not yet open.
+        open_pipeline: makes the pipeline of a plan, not yet open; of a network with states one
+            that tells them.
         limits: when a lane counts as hung, and when another plan is taken.
         standby: whether to hold ready what is needed once a lane fails, where memory allows: up to
             half of what is free.
 
     Raises:
-        InputError: the network has a state from frame to frame.
+        InputError: the network may be computed in lower precision.
     """
     check_can_be_supervised(opened)
     names = {processor.name for processor in opened.machine.processors}

@@ -1,0 +1,123 @@
+"""How the artifacts of a build look to a person: data, candidates, networks and verdicts."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.card import Baselines, Card
+from evener.artifacts.dataset import DatasetFacts
+from evener.artifacts.front import Front, Scored
+from evener.artifacts.page import Page
+from evener.artifacts.requirements import METRICS, Verdict, Verdicts
+from evener.cli.layout import lay_out, table
+from evener.units import count, show
+
+
+@lay_out.register
+def _(dataset: DatasetFacts) -> RenderableType:
+    split = ", ".join(f"{rows} {name}" for name, rows in dataset.rows.items())
+    return (
+        f"dataset {dataset.name}: {count(dataset.features, 'feature')}, rows: {split}; classes: "
+        f"{', '.join(dataset.classes)}"
+    )
+
+
+@lay_out.register
+def _(verdicts: Verdicts) -> RenderableType:
+    return table(
+        "requirements",
+        ("requirement", ">limit", ">measured", "verdict"),
+        [
+            (
+                one.name,
+                f"{one.relation} {show(one.limit, METRICS[one.name].dimension)}",
+                one.value_shown,
+                _verdict(one),
+            )
+            for one in verdicts.verdicts
+        ],
+    )
+
+
+@lay_out.register
+def _(baselines: Baselines) -> RenderableType:
+    rows = [(one.name, one.size_bytes, one.test) for one in baselines.models]
+    return _qualities("simple models that a network is held against", rows)
+
+
+@lay_out.register
+def _(card: Card) -> RenderableType:
+    rows = [(str(card.architecture), card.network_bytes, card.test)]
+    rows += [(one.name, one.size_bytes, one.test) for one in card.baselines]
+    split = ", ".join(f"{rows} {name}" for name, rows in card.rows.items())
+    return Group(
+        _qualities(
+            f"network of {count(card.weights, 'weight')}, trained in {count(card.epochs, 'epoch')}",
+            rows,
+        ),
+        f"{count(card.features, 'feature')}; rows: {split}; classes: {', '.join(card.classes)}; "
+        f"seed {card.seed}",
+        f"the ONNX file differs from the trained network by at most {card.export_error:.1e}",
+    )
+
+
+@lay_out.register
+def _(page: Page) -> RenderableType:
+    return f"page {page.path} of the project, sha256 {page.sha256[:12]}"
+
+
+@lay_out.register
+def _(scored: Scored) -> RenderableType:
+    return _candidates("an architecture and its score", (scored,), marks={})
+
+
+@lay_out.register
+def _(front: Front) -> RenderableType:
+    marks = dict.fromkeys(front.front, "front") | {front.chosen: "chosen"}
+    return _candidates(
+        f"{count(len(front.scored), 'architecture')}; none is both better and cheaper than those "
+        "of the front",
+        front.scored,
+        marks,
+    )
+
+
+@lay_out.register
+def _(architecture: Architecture) -> RenderableType:
+    return f"architecture {architecture.id}: {architecture}"
+
+
+def _qualities(title: str, models: Sequence[tuple[str, int, Mapping[str, float]]]) -> Group:
+    metrics = sorted({name for _, _, test in models for name in test})
+    rows = [
+        (
+            name,
+            show(size_bytes, "size"),
+            *(f"{test[metric]:.4f}" if metric in test else "-" for metric in metrics),
+        )
+        for name, size_bytes, test in models
+    ]
+    return table(title, ("model", ">size", *(f">{metric} (test)" for metric in metrics)), rows)
+
+
+def _candidates(title: str, scored: Sequence[Scored], marks: Mapping[str, str]) -> Group:
+    rows = [
+        (
+            one.architecture.id,
+            str(one.architecture),
+            "-" if one.score.quality is None else f"{one.score.quality:.4f}",
+            f"{one.score.macs:,}",
+            f"{one.score.weights:,}",
+            one.score.message or marks.get(one.architecture.id, ""),
+        )
+        for one in scored
+    ]
+    return table(title, ("id", "architecture", ">validation", ">MACs", ">weights", ""), rows)
+
+
+def _verdict(one: Verdict) -> str:
+    if one.holds:
+        return "holds"
+    missed = "not measured" if one.value is None else "missed"
+    return missed if one.hard else f"{missed} (a wish)"
