@@ -27,6 +27,9 @@ from evener.errors import EvenerError
 VERBS: Final = (
     "init",
     "build",
+    "data",
+    "train",
+    "verify",
     "processors",
     "profile",
     "plan",

@@ -37,4 +37,8 @@ from evener.workflow.serve import serve_network as serve_network
 from evener.workflow.served import Simulation as Simulation
 from evener.workflow.split import split_network as split_network
 from evener.workflow.times import Basis as Basis
+from evener.workflow.training import TrainingWish as TrainingWish
+from evener.workflow.training import prepare_training as prepare_training
+from evener.workflow.training import train_over_ranks as train_over_ranks
+from evener.workflow.verify import verify_training as verify_training
 from evener.workflow.wish import Wish as Wish
