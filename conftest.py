@@ -3,7 +3,13 @@
 from importlib.util import find_spec
 
 # Modules that cannot be imported without it; their doctests and tests are skipped.
-_MPI = ["src/evener/comm/mpi.py", "src/evener/run/ranks.py"]
+_MPI = [
+    "src/evener/comm/mpi.py",
+    "src/evener/comm/mpi_faults.py",
+    "src/evener/comm/mpi_ranks.py",
+    "src/evener/run/ranks.py",
+]
+_TORCH = ["src/evener/comm/torch_distributed.py", "tests/comm/torch_program.py"]
 _SERVE = [
     "src/evener/serve",
     "src/evener/testing/fake_predictor.py",
@@ -17,6 +23,7 @@ _PYTORCH = [
 _SERVED_BY = ("starlette", "uvicorn", "prometheus_client", "httpx2")
 collect_ignore = [
     *([] if find_spec("mpi4py") else _MPI),
+    *([] if find_spec("torch") else _TORCH),
     *([] if all(map(find_spec, _SERVED_BY)) else _SERVE),
     *([] if find_spec("ncnn") else _NCNN),
     *([] if find_spec("torch") and find_spec("onnx2fx") else _PYTORCH),

@@ -16,22 +16,22 @@ exit code is 1, and the same command goes on where it was.
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
-import msgspec
 import pipe_all_page as page
 import pipe_all_ways as ways
+from pieces import Pieces
 from pipe_all_paper import TABLE_1, Found, averages
 from record import circumstances, write_record
+from sections import html, markdown
 
 from evener.artifacts.board import Board, load_board
-from evener.artifacts.files import digest, encode, file_sha256, write_whole
-from evener.errors import EvenerError, InputError
+from evener.artifacts.files import digest, file_sha256, write_whole
+from evener.errors import InputError
 from evener.workflow.little import Little, little_cores
 from evener.workflow.steps import code_version
 
@@ -41,70 +41,15 @@ BOARDS: Final = ("khadas-vim3", "rk3399pro")  # the paper's first
 QUICK: Final = ("squeezenet", "mobilenet")
 _SOURCES: Final = ("pipe_all_ways.py", "pipe_all_paper.py", "board_networks.py")
 _PACKAGES: Final = ("artifacts", "network", "plan", "profile", "run", "runtime", "workflow")
-PieceT = TypeVar("PieceT")
-
-
-@dataclass
-class Pieces:
-    """Makes pieces that are kept, as long as there is time.
-
-    Attributes:
-        folder: where they are kept.
-        until_s: no piece is begun later, by `clock`.
-        fresh: make even what is kept.
-        clock: seconds.
-        missing: what was not made, and why.
-        out_of_time: whether some of it would have been made with more time.
-    """
-
-    folder: Path
-    until_s: float
-    fresh: bool = False
-    clock: Callable[[], float] = time.monotonic
-    missing: list[str] = field(default_factory=list)
-    out_of_time: bool = False
-
-    def __post_init__(self) -> None:
-        """Hash the code that pieces depend on."""
-        sources = [file_sha256(HERE / name) for name in _SOURCES]
-        self._code = digest([code_version(*_PACKAGES), *sources])
-
-    def get(
-        self, name: str, of: type[PieceT], make: Callable[[], PieceT], **options: object
-    ) -> PieceT | None:
-        """Return a piece that is kept, or make it; None if there is no time or it cannot be made.
-
-        Args:
-            name: of the piece, unique.
-            of: its record.
-            make: makes it.
-            options: all else that it depends on.
-        """
-        key = digest({"name": name, "code": self._code, "options": options})
-        path = self.folder / f"{name.replace(' ', '-')}-{key[:16]}.json"
-        if path.exists() and not self.fresh:
-            return msgspec.json.decode(path.read_bytes(), type=of)
-        started = self.clock()
-        if started > self.until_s:
-            self.out_of_time = True
-            self.missing.append(f"{name}: no time was left; run the same command again")
-            return None
-        print(f"{name} ...", end=" ", flush=True)
-        try:
-            piece = make()
-        except EvenerError as error:
-            print("cannot be had")
-            self.missing.append(f"{name}: {error}")
-            return None
-        print(f"{self.clock() - started:.1f} s")
-        write_whole(path, encode(piece))
-        return piece
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make every piece that there is time for, and write what was found."""
     options = read_options(arguments)
-    pieces = Pieces(options.kept, time.monotonic() + 60 * options.minutes, fresh=options.fresh)
+    code = digest([code_version(*_PACKAGES), *(file_sha256(HERE / name) for name in _SOURCES)])
+    pieces = Pieces(
+        options.kept, time.monotonic() + 60 * options.minutes, fresh=options.fresh, code=code
+    )
     network = cache(ways.build)
     first = load_board(BOARDS[0])
 
@@ -242,8 +187,8 @@ def write(
         out.with_suffix(".json"),
         {"averages": means, "table_1": searched, "found": present, "missing": missing},
     )
-    write_whole(out.with_suffix(".md"), page.markdown(parts).encode())
-    write_whole(out.with_suffix(".html"), page.html(parts).encode())
+    write_whole(out.with_suffix(".md"), markdown(parts).encode())
+    write_whole(out.with_suffix(".html"), html(parts).encode())
     print(f"wrote {out}.md, .html and .json; missing: {'; '.join(missing) or 'nothing'}")
 
 

@@ -1,9 +1,7 @@
 """Write what was found of the Pipe-All paper's tables and figures, as Markdown and as a page."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Final
-from xml.etree.ElementTree import Element
 
 from pipe_all_paper import (
     AVERAGES,
@@ -17,10 +15,9 @@ from pipe_all_paper import (
     averages,
 )
 from pipe_all_ways import Search
+from sections import Section, Table
 
 from evener.report.groups import Bar, Group, groups
-from evener.report.markup import page, tag
-from evener.report.style import STYLE
 from evener.units import Dimension, show
 
 TITLE: Final = "Pipe-All, done again"
@@ -60,25 +57,6 @@ SEARCH: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """Rows under a head; all columns but the first few hold numbers."""
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    words: int = 1
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the report."""
-
-    title: str
-    text: Sequence[str] = ()
-    tables: Sequence[Table] = ()
-    charts: Sequence[Element | None] = field(default=())
-
-
 def sections(
     searches: Sequence[Search],
     found: Sequence[Found],
@@ -116,41 +94,6 @@ def sections(
     if missing:
         made.append(Section("What is missing", [f"- {one}" for one in missing]))
     return made
-
-
-def markdown(parts: Iterable[Section]) -> str:
-    """Write the sections as Markdown, without the charts."""
-    lines: list[str] = []
-    for number, part in enumerate(parts):
-        lines += [f"{'##' if number else '#'} {part.title}", ""]
-        for text in part.text:
-            lines += [text] if text.startswith("- ") else [text, ""]
-        for table in part.tables:
-            lines += [
-                _cells(table.head),
-                _cells("---" if at < table.words else "---:" for at in range(len(table.head))),
-                *(_cells(row) for row in table.rows),
-                "",
-            ]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def html(parts: Sequence[Section]) -> str:
-    """Write the sections as a page that needs nothing but a browser."""
-    body: list[Element] = []
-    for number, part in enumerate(parts):
-        body.append(tag("h2" if number else "h1", part.title))
-        body += [tag("p", text.removeprefix("- ")) for text in part.text]
-        body += [tag("div", _html_table(table), class_="wide") for table in part.tables]
-        body += [_figure(chart) for chart in part.charts if chart is not None]
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", TITLE),
-        tag("style", STYLE),
-    )
-    return page(tag("html", head, tag("body", tag("main", *body)), lang="en"))
 
 
 def _averages(by_place: Mapping[tuple[Basis, str], Sequence[Found]]) -> Section:
@@ -306,29 +249,3 @@ def _inline(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {one}" for name, one in value.items())
     return str(value)
-
-
-def _cells(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def _figure(chart: Element) -> Element:
-    title = chart.find("title")
-    return tag("figure", chart, tag("figcaption", (title is not None and title.text) or ""))
-
-
-def _html_table(table: Table) -> Element:
-    def row(kind: str, cells: Iterable[str]) -> Element:
-        return tag(
-            "tr",
-            *(
-                tag(kind, cell, **({} if at < table.words else {"class": "number"}))
-                for at, cell in enumerate(cells)
-            ),
-        )
-
-    return tag(
-        "table",
-        tag("thead", row("th", table.head)),
-        tag("tbody", *(row("td", cells) for cells in table.rows)),
-    )

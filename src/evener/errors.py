@@ -105,11 +105,19 @@ class DivergedError(InputError):
 
     Attributes:
         epoch: the pass in which it happened, from 1.
+        step: the step, from 1; 0 where it is not known.
+        layer: the first whose answers were no numbers, from 1; 0 where it is not known.
+        rank: the first that saw it.
     """
 
-    def __init__(self, message: str, *, epoch: int) -> None:
+    def __init__(
+        self, message: str, *, epoch: int, step: int = 0, layer: int = 0, rank: int = 0
+    ) -> None:
         super().__init__(message)
         self.epoch = epoch
+        self.step = step
+        self.layer = layer
+        self.rank = rank
 
 
 class MissingExtraError(InputError):

@@ -48,6 +48,31 @@ EXECUTIONS: tuple[Execution, ...] = ("sequential", "parallel")
 OPTIONS = {
     "init": ["--data", "--target"],
     "build": ["--json"],
+    "data": ["-o", "--size", "--colours", "--fit", "--json"],
+    "train": [
+        "--shape",
+        "--data",
+        "--ranks",
+        "--shards",
+        "--halo",
+        "--shuffle",
+        "--coarse",
+        "--input",
+        "--layout",
+        "--activation",
+        "--batch",
+        "--iterations",
+        "--epochs",
+        "--optimiser",
+        "--learning-rate",
+        "--seed",
+        "--checkpoint",
+        "--resume",
+        "--timeout",
+        "-o",
+        "--json",
+    ],
+    "verify": ["--ranks", "--timeout", "--json"],
     "processors": ["--json"],
     "profile": [
         "--granularity",
@@ -192,6 +217,7 @@ OPTIONS = {
         "--json",
     ],
     "show": ["--from", "--frames", "--svg", "--json"],
+    "selfcheck": ["--mpi", "--ranks", "--json"],
 }
 
 

@@ -1,7 +1,6 @@
 """Lanes on ranks of MPI: the same answers in the same order, and errors that name them."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -79,7 +78,7 @@ def run_on(count: int, *arguments: str) -> "subprocess.CompletedProcess[str]":
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | ranks._FREELY,
+        env=ranks.freely(),
         timeout=120,
     )
 

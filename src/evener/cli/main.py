@@ -27,6 +27,9 @@ from evener.errors import EvenerError
 VERBS: Final = (
     "init",
     "build",
+    "data",
+    "train",
+    "verify",
     "processors",
     "profile",
     "plan",
@@ -35,6 +38,7 @@ VERBS: Final = (
     "serve",
     "bench",
     "show",
+    "selfcheck",
 )
 REPORT_TO: Final = "https://github.com/evener/evener/issues"
 
@@ -87,17 +91,30 @@ def execute(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
     except click.exceptions.Exit as end:
         return end.exit_code
-    except BrokenPipeError:
-        _forget_stdout()
-        return 141
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last handler there is: each becomes an exit code
-        if invocation.debug:
-            traceback.print_exc()
-        return _explain(invocation, error)
+        return explain(invocation, error)
     return code or 0
 
 
-def _explain(invocation: Invocation, error: BaseException) -> int:
+def explain(invocation: Invocation, error: BaseException) -> int:
+    """Tell the user what went wrong.
+
+    Args:
+        invocation: what was called.
+        error: what came of it; its notes say where.
+
+    Returns:
+        The exit code.
+    """
+    if isinstance(error, BrokenPipeError):
+        _forget_stdout()
+        return 141
+    if invocation.debug:
+        traceback.print_exception(error)
+    return _tell(invocation, error)
+
+
+def _tell(invocation: Invocation, error: BaseException) -> int:
     if _was_stopped(error):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending: further ones change nothing
         _say(invocation, "stopped; what was finished is kept, and the next start goes on from it")
@@ -112,7 +129,7 @@ def _explain(invocation: Invocation, error: BaseException) -> int:
             _say(invocation, f"{_uncapitalised(error.format_message())}; see {invocation.name} -h")
             return 2
         case EvenerError():
-            _say(invocation, str(error))
+            _say(invocation, f"{_where(error)}{error}")
             return error.exit_code
         case UnicodeEncodeError() if error.reason == "surrogates not allowed":
             _say(invocation, f"the name {error.object!r} is not UTF-8; rename the file or folder")
@@ -120,10 +137,16 @@ def _explain(invocation: Invocation, error: BaseException) -> int:
         case _:
             _say(
                 invocation,
-                f"this is a fault of evener: {type(error).__name__}: {error}; run again with "
-                f"--debug for the traceback, and report it at {REPORT_TO}",
+                f"{_where(error)}this is a fault of evener: {type(error).__name__}: {error}; run "
+                f"again with --debug for the traceback, and report it at {REPORT_TO}",
             )
             return 3
+
+
+def _where(error: BaseException) -> str:
+    """Return on which rank an error was raised, as its note says; "" if on none."""
+    notes: Sequence[str] = getattr(error, "__notes__", ())
+    return next((f"{note}: " for note in notes if note.startswith("on rank ")), "")
 
 
 def _was_stopped(error: BaseException | None) -> bool:

@@ -264,3 +264,25 @@ def stages_option(command: CommandT) -> CommandT:
         metavar="K",
         help="Exactly this many stages.  [default: as many as are best]",
     )(command)
+
+
+def ranks_option(command: CommandT) -> CommandT:
+    """Add --ranks, of those that train together; the verb gets a count, or None."""
+    return click.option(
+        "--ranks",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="On so many ranks of MPI; under mpirun, srun and torchrun they are found.",
+    )(command)
+
+
+def timeout_option(command: CommandT) -> CommandT:
+    """Add --timeout; the verb gets `timeout_s`, or None for the communicator's own."""
+    return click.option(
+        "--timeout",
+        "timeout_s",
+        metavar="TIME",
+        callback=values.through(values.read_time),
+        help='How long a rank waits for another, such as "30 s", before it names it and ends all.  '
+        "[default: 2 min]",
+    )(command)

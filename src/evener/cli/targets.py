@@ -77,6 +77,36 @@ def read_svg(text: str) -> Path:
     return _unlike_others(text, "SVG drawing", _begins_with(b"<svg"))
 
 
+def read_network(text: str) -> Path:
+    """Read the name of a file that a network is to be written to.
+
+    Raises:
+        InvalidFileError: it cannot be written, or is there already and holds no network of ours.
+    """
+    return _unlike_others(text, "ONNX network", _is_own_network)
+
+
+def read_rows(text: str) -> Path:
+    """Read the name of a file that pictures are to be written to as rows; none may be there yet.
+
+    Raises:
+        InvalidFileError: it, or the file of labels beside it, is there already, or cannot be
+            written.
+        InputError: its name ends in nothing that rows are written as.
+    """
+    from evener.data.convert import targets_of
+
+    path = _writable(text)
+    for one in targets_of(path):
+        if os.path.lexists(one):
+            raise InvalidFileError(
+                f"{one} is already there, and is not overwritten; choose another name, or remove "
+                "it",
+                path=str(one),
+            )
+    return path
+
+
 def read_new_folder(text: str) -> Path:
     """Read the name of a folder that is to be made, in one that is there.
 
@@ -162,6 +192,12 @@ def _same(target: Path, given: str | Path) -> bool:
         return target.samefile(given)
     except (OSError, ValueError):
         return False  # one of them is not there: the name of a built-in network, or a new file
+
+
+def _is_own_network(path: Path) -> bool:
+    """Whether a file begins as an ONNX network does whose producer (field 2) is Evener."""
+    with path.open("rb") as file:
+        return b"\x12\x06evener" in file.read(16)
 
 
 def _begins_with(*starts: bytes) -> Callable[[Path], bool]:

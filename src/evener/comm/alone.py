@@ -42,6 +42,10 @@ class Alone:
     def barrier(self) -> None:
         """Wait for nobody."""
 
+    def split(self, colour: int) -> "Alone":  # noqa: ARG002 - nobody else names one
+        """Stay alone."""
+        return self
+
     def close(self) -> None:
         """Leave nothing behind."""
 

@@ -1,17 +1,39 @@
 """What ranks that train one network ask of one another, whoever carries it.
 
 Every rank calls the same methods in the same order. An exchange is opened once for some arrays and
-then started again and again, so that whoever carries it can prepare everything. Sums are not among
-the collectives: the order of additions would depend on the carrier. Whoever needs one gathers the
-terms, and adds them in the order of the ranks.
+then started again and again, so that whoever carries it can prepare everything; a rank opens none
+that it has no part in. Sums are added in the order of the ranks, whoever carries them, or a network
+would depend on it.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+
+def as_bytes(array: Array, name: str) -> NDArray[np.uint8]:
+    """Return the bytes of an array, in place.
+
+    Args:
+        array: any.
+        name: what it is for.
+
+    Raises:
+        ValueError: it is not contiguous.
+
+    Example:
+        >>> as_bytes(np.ones(2, np.int16), "layer 1").tolist()
+        [1, 0, 1, 0]
+    """
+    if not array.flags.c_contiguous:
+        raise ValueError(
+            f"'{name}': an array of shape {array.shape} is not contiguous; copy it into one that is"
+        )
+    return array.reshape(-1).view(np.uint8)
 
 
 class Exchange(Protocol):
@@ -72,7 +94,7 @@ class Communicator(Protocol):
 
         Args:
             parts: what this rank has for each rank, contiguous.
-            total: where the sum of what all have for this one goes.
+            total: where the sum of what all have for this one goes; none of the parts.
         """
 
     def broadcast(self, array: Array, *, root: int) -> None:
@@ -85,6 +107,14 @@ class Communicator(Protocol):
 
     def barrier(self) -> None:
         """Return once every rank has called it."""
+
+    def split(self, colour: int) -> "Communicator":
+        """Return a communicator of the ranks that name the same colour, in the order of the ranks.
+
+        Args:
+            colour: 0 or more; every rank calls with its own.
+        """
+        ...
 
     def close(self) -> None:
         """Leave; no other method may be called any more."""

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from evener.comm.communicator import Array
-from evener.errors import DeadlockError
+from evener.errors import DeadlockError, RankError
 
 ResultT = TypeVar("ResultT")
 
@@ -92,6 +92,8 @@ class _Stage(Generic[ResultT]):
 
     def wait_until(self, rank: int, ready: Callable[[], object], what: str) -> None:
         """Let others run until something is there."""
+        if self._stopping:  # whoever tidies up after a failure waits for nobody
+            raise _Stopped
         if ready():
             return
         self._waits[rank], self._what[rank] = ready, what
@@ -109,7 +111,7 @@ class _Stage(Generic[ResultT]):
         self._turns[rank].acquire()
         try:
             if not self._stopping:
-                self._results[rank] = self._program(VirtualRank(self, rank))
+                self._results[rank] = self._program(VirtualRank(self, range(self.size), rank))
         except _Stopped:
             return  # another rank failed, and the stage no longer waits for this one
         except BaseException as error:  # noqa: BLE001 - whatever it is, the caller gets it
@@ -121,33 +123,43 @@ class VirtualRank:
     """One of several ranks in this process; see `evener.comm.communicator.Communicator`.
 
     Made by `run_ranks`, on whose thread it is used.
+
+    Args:
+        stage: where the ranks take turns.
+        members: their places on it, of which this communicator's ranks are made.
+        rank: which of these this is.
+        group: what tells its messages from those of other communicators.
     """
 
-    def __init__(self, stage: "_Stage[Any]", rank: int) -> None:
+    def __init__(
+        self, stage: "_Stage[Any]", members: Sequence[int], rank: int, group: str = ""
+    ) -> None:
         self._stage = stage
+        self._members = tuple(members)
+        self._group = group
         self.rank = rank
-        self.size = stage.size
+        self.size = len(self._members)
         self._collectives = 0
 
     def open_exchange(
         self, name: str, sends: Mapping[int, Array], receives: Mapping[int, Array]
     ) -> "VirtualExchange":
         """Prepare messages; see `Communicator.open_exchange`."""
-        return VirtualExchange(self._stage, self.rank, name, sends, receives)
+        return VirtualExchange(self, name, sends, receives)
 
     def all_gather(self, part: Array, parts: Sequence[Array]) -> None:
         """Give every rank what each has; see `Communicator.all_gather`."""
         for target in range(self.size):
-            self._give(target, part)
+            self.give(target, self._name(), part)
         for source in range(self.size):
-            np.copyto(parts[source], self._take(source, "a gathering"))
+            _land(parts[source], self._take(source, "a gathering"))
         self._collectives += 1
 
     def reduce_scatter(self, parts: Sequence[Array], total: Array) -> None:
         """Add what all ranks have for each; see `Communicator.reduce_scatter`."""
         for target in range(self.size):
-            self._give(target, parts[target])
-        np.copyto(total, self._take(0, "a sum"))
+            self.give(target, self._name(), parts[target])
+        _land(total, self._take(0, "a sum"))
         for source in range(1, self.size):
             total += self._take(source, "a sum")
         self._collectives += 1
@@ -157,9 +169,9 @@ class VirtualRank:
         if self.rank == root:
             for target in range(self.size):
                 if target != root:
-                    self._give(target, array)
+                    self.give(target, self._name(), array)
         else:
-            np.copyto(array, self._take(root, "a broadcast"))
+            _land(array, self._take(root, "a broadcast"))
         self._collectives += 1
 
     def barrier(self) -> None:
@@ -167,17 +179,37 @@ class VirtualRank:
         nothing = np.zeros(0)
         self.all_gather(nothing, [nothing] * self.size)
 
+    def split(self, colour: int) -> "VirtualRank":
+        """Return a communicator of the ranks of one colour; see `Communicator.split`."""
+        colours = np.zeros((self.size, 1), np.int64)
+        self.all_gather(np.array([colour], np.int64), list(colours))
+        alike = np.flatnonzero(colours[:, 0] == colour).tolist()
+        return VirtualRank(
+            self._stage,
+            [self._members[rank] for rank in alike],
+            alike.index(self.rank),
+            f"{self._group}{self._collectives} of colour {colour}: ",
+        )
+
     def close(self) -> None:
         """Leave nothing behind."""
 
-    def _give(self, target: int, array: Array) -> None:
-        self._stage.box(self.rank, target, self._name()).append(array.copy())
+    def give(self, target: int, name: str, array: Array) -> None:
+        """Send a copy of an array to a rank."""
+        place = self._members[target]
+        self._stage.box(self._members[self.rank], place, self._group + name).append(array.copy())
+
+    def take(self, source: int, name: str, what: str) -> Array:
+        """Return what a rank sent under a name, once it did."""
+        here = self._members[self.rank]
+        box = self._stage.box(self._members[source], here, self._group + name)
+        self._stage.wait_until(here, box.__len__, f"rank {source} in {what}")
+        return box.popleft()
 
     def _take(self, source: int, what: str) -> Array:
-        box = self._stage.box(source, self.rank, self._name())
-        self._stage.wait_until(self.rank, box.__len__, f"rank {source} in {what}")
-        array = box.popleft()
-        del self._stage.mail[source, self.rank, self._name()]
+        array = self.take(source, self._name(), what)
+        key = self._members[source], self._members[self.rank], self._group + self._name()
+        del self._stage.mail[key]
         return array
 
     def _name(self) -> str:
@@ -189,13 +221,11 @@ class VirtualExchange:
 
     def __init__(
         self,
-        stage: "_Stage[Any]",
-        rank: int,
+        rank: VirtualRank,
         name: str,
         sends: Mapping[int, Array],
         receives: Mapping[int, Array],
     ) -> None:
-        self._stage = stage
         self._rank = rank
         self._name = name
         self._sends = sends
@@ -204,14 +234,26 @@ class VirtualExchange:
     def start(self) -> None:
         """Send what the arrays hold now."""
         for target, array in self._sends.items():
-            self._stage.box(self._rank, target, self._name).append(array.copy())
+            self._rank.give(target, self._name, array)
 
     def wait(self) -> None:
         """Return once everything is received."""
         for source, array in self._receives.items():
-            box = self._stage.box(source, self._rank, self._name)
-            self._stage.wait_until(self._rank, box.__len__, f"rank {source} in '{self._name}'")
-            np.copyto(array, box.popleft())
+            _land(array, self._rank.take(source, self._name, f"'{self._name}'"))
 
     def close(self) -> None:
         """Hold nothing."""
+
+
+def _land(array: Array, came: Array) -> None:
+    """Write what came where it goes.
+
+    Raises:
+        RankError: it is of another shape, as it may be where ranks do not make the same calls.
+    """
+    if array.shape != came.shape:
+        raise RankError(
+            f"an array of shape {list(came.shape)} came where {list(array.shape)} was to; all "
+            "ranks must make the same calls in the same order, with arrays of the same sizes"
+        )
+    np.copyto(array, came)

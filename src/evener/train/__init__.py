@@ -12,5 +12,8 @@ from evener.errors import MissingExtraError
 # MKL would choose how it adds by where arrays lie in memory, and so differ by the number of ranks.
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
-if any(find_spec(name) is None for name in ("torch", "onnxscript", "sklearn", "skl2onnx")):
+if any(
+    find_spec(name) is None
+    for name in ("torch", "onnxscript", "sklearn", "skl2onnx", "safetensors")
+):
     raise MissingExtraError("training", extra="train")

