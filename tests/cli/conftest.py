@@ -10,6 +10,7 @@ import pytest
 
 from evener import workflow
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.calibration import Calibration, Rate
 from evener.artifacts.card import Baseline, Baselines, Card
 from evener.artifacts.comparison import Comparison, Ratio, Row
 from evener.artifacts.dataset import DatasetFacts
@@ -94,6 +95,15 @@ THRIFTY = msgspec.structs.replace(
     energy_j=0.25,
 )
 PLANS = Plans(network="tiny", network_sha256="ab" * 32, plans=(PLAN, THRIFTY), elapsed_s=0.75)
+CALIBRATION = Calibration(
+    processor="cpu0",
+    updates=(Rate(at=1e6, per_s=2e10),),
+    reads=(Rate(at=1e6, per_s=1e10),),
+    products=(Rate(at=1, per_s=5e9), Rate(at=64, per_s=8e10)),
+    dense_layer_s=2e-5,
+    sharded_layer_s=4e-5,
+    shard_s=1e-6,
+)
 TRACE = Trace(
     frames=20,
     dropped=0,
@@ -290,6 +300,7 @@ def artifacts() -> tuple[Artifact, ...]:
     return (
         ARCHITECTURE,
         Baselines(models=CARD.baselines),
+        CALIBRATION,
         CARD,
         COMPARISON,
         DATASET,

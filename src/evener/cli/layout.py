@@ -24,6 +24,6 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 def lay_out(value: object) -> RenderableType:
     """Lay out an artifact for people."""
     raise TypeError(
-        f"{type(value).__name__} has no layout; register one in evener.cli.run_tables or "
-        "evener.cli.build_tables"
+        f"{type(value).__name__} has no layout; register one in evener.cli.run_tables, "
+        "evener.cli.build_tables or evener.cli.train_tables"
     )

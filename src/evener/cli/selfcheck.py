@@ -7,7 +7,6 @@ import click
 from evener.cli import options, output
 from evener.cli.ranked import on_ranks
 from evener.cli.verb import Verb
-from evener.units import show
 
 if TYPE_CHECKING:
     from evener.comm.communicator import Communicator
@@ -65,8 +64,8 @@ def command(*, mpi: bool, ranks: int | None, as_json: bool) -> int:
 
 def _print(found: "SelfCheck") -> None:
     from evener.cli.layout import table
+    from evener.cli.tables import lay_out
 
-    calibration = found.calibration
     output.print_for_people(
         table(
             "Installed",
@@ -74,44 +73,11 @@ def _print(found: "SelfCheck") -> None:
             [(name, one or "missing") for name, one in found.versions.items()],
         )
     )
-    output.print_for_people(
-        table(
-            f"One core of {calibration.processor}"
-            + (f", while {found.ranks} ranks measure" if found.ranks > 1 else ""),
-            ("of arrays of", ">read", ">scaled in place"),
-            [
-                (
-                    show(read.at, "size"),
-                    f"{show(read.per_s, 'size')}/s",
-                    f"{show(update.per_s, 'size')}/s",
-                )
-                for read, update in zip(calibration.reads, calibration.updates, strict=True)
-            ],
-        )
-    )
-    output.print_for_people(
-        table(
-            "Products of matrices of 1,024 rows and columns with a batch",
-            (">rows of the batch", ">operations"),
-            [
-                (f"{rate.at:g}", f"{show(rate.per_s, 'count')}FLOP/s")
-                for rate in calibration.products
-            ],
-        )
-    )
-    output.print_for_people(
-        f"a layer costs {show(calibration.dense_layer_s, 'time')} beside its weights, "
-        f"{show(calibration.sharded_layer_s, 'time')} where shards see a part, and "
-        f"{show(calibration.shard_s, 'time')} each of them with one row"
-    )
-    link = calibration.link
-    if link is None:
-        output.print_for_people("messages between ranks were not measured: give --mpi")
+    if found.ranks > 1:
+        output.print_for_people(f"{found.ranks} ranks measured at the same time")
+    output.print_for_people(lay_out(found.calibration))
+    if found.calibration.link is None:
         return
-    output.print_for_people(
-        f"{link.name}: {show(link.latency_s, 'time')} a message, {show(link.gap_s, 'time')} each "
-        f"further one, {show(link.bandwidth_bytes_per_s, 'size')}/s"
-    )
     for ring in found.rings:
         if not ring.right:
             output.print_for_people(

@@ -95,6 +95,7 @@ def _draw(file: Path, first: int | None, frames: int, svg: Path | None, *, as_js
 def _explain(file: Path, *, as_json: bool) -> None:
     from evener.artifacts import (
         architecture,
+        calibration,
         card,
         comparison,
         dataset,
@@ -114,6 +115,7 @@ def _explain(file: Path, *, as_json: bool) -> None:
     records: tuple[type[files.Artifact], ...] = (
         architecture.Architecture,
         card.Baselines,
+        calibration.Calibration,
         card.Card,
         comparison.Comparison,
         dataset.DatasetFacts,

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from evener.comm.channel import Message, Slot
-from evener.errors import ChannelClosedError
+from evener.errors import ChannelClosedError, StageFailedError
 from evener.run.record import Record
 from evener.runtime.session import Array
 
@@ -97,6 +97,23 @@ class Entry:
         """
         with self._lock:
             self._check_open()
+
+    def check_kept(self) -> None:
+        """Check that the pipeline was not closed while it is opened.
+
+        Raises:
+            StageFailedError: it was given up, or a lane broke down.
+            ChannelClosedError: it was closed.
+        """
+        failure: StageFailedError | None = None
+        try:
+            self.check_open()
+        except ChannelClosedError as closed:
+            if not isinstance(closed.__cause__, StageFailedError):
+                raise
+            failure = closed.__cause__
+        if failure is not None:
+            raise failure
 
     def get(self, deadline: float | None = None) -> Message:  # noqa: ARG002 - lanes wait for ever
         """Take the next frame as soon as a credit is free; waits between runs too.

@@ -320,7 +320,7 @@ class Pipeline:
     def _open(self) -> None:
         for stage in self._lanes:
             for lane in stage:
-                self._check_open()
+                self._entry.check_kept()
                 lane.launch(self._runtimes, self._optimisation, behind=self._behind)
         wirings: list[list[Wiring]] = []
         tensors = [self.inputs]
@@ -355,25 +355,8 @@ class Pipeline:
                 planned if told is None else handed_on(planned, ports, states, told)
             ),
             states=states,
-            check_open=self._check_open,
+            check_open=self._entry.check_kept,
         )
-
-    def _check_open(self) -> None:
-        """Check that nobody closed it meanwhile.
-
-        Raises:
-            StageFailedError: it was given up, or a lane broke down.
-            ChannelClosedError: it was closed.
-        """
-        failure: StageFailedError | None = None
-        try:
-            self._entry.check_open()
-        except ChannelClosedError as closed:
-            if not isinstance(closed.__cause__, StageFailedError):
-                raise
-            failure = closed.__cause__
-        if failure is not None:
-            raise failure
 
     def _shut(self, cause: Exception | None = None) -> None:
         """Tell every lane to end, and wait for none."""
