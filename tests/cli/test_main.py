@@ -291,6 +291,8 @@ def run_in_shell(command: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
+        # What is not buffered cannot fail once more on the way out.
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
     )
 
 

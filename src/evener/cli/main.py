@@ -13,9 +13,8 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib import import_module
-from typing import Final
+from typing import Final, TextIO
 
 import click
 
@@ -107,7 +106,7 @@ def explain(invocation: Invocation, error: BaseException) -> int:
         The exit code.
     """
     if isinstance(error, BrokenPipeError):
-        _forget_stdout()
+        _forget(sys.stdout)
         return 141
     if invocation.debug:
         traceback.print_exception(error)
@@ -120,7 +119,7 @@ def _tell(invocation: Invocation, error: BaseException) -> int:
         _say(invocation, "stopped; what was finished is kept, and the next start goes on from it")
         return 130
     if isinstance(error, output.StdoutError):
-        _forget_stdout()
+        _forget(sys.stdout)
     match error:
         case click.exceptions.NoArgsIsHelpError():
             click.echo(error.format_message(), err=True)
@@ -157,15 +156,17 @@ def _was_stopped(error: BaseException | None) -> bool:
 
 
 def _say(invocation: Invocation, message: str) -> None:
-    with suppress(OSError):  # the exit code is left, where stderr takes nothing
+    try:
         click.echo(f"{invocation.name}: {' '.join(message.split())}", err=True)
+    except OSError:  # the exit code is left, where stderr takes nothing
+        _forget(sys.stderr)
 
 
 def _uncapitalised(message: str) -> str:
     return message[:1].lower() + message[1:].rstrip(".")
 
 
-def _forget_stdout() -> None:
-    # Python flushes stdout once more on its way out; that must not raise again.
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _forget(stream: TextIO | None) -> None:
+    # Python flushes it once more on its way out; that must not raise again.
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
