@@ -20,6 +20,7 @@ from evener.train.sharded import Columns, Run, ShardedLayer, same_shapes
 from evener.train.sharding import Indices, Placement, block_bounds, coarse_groups
 
 _ALIGNED: Final = 64
+_LARGE: Final = 1 << 18  # so many weights fill the cache of a core
 
 Views = list[list[tuple[Tensor, Tensor]]]
 """Weights (S, M, C) and biases (S, M, 1) of each run of each layer."""
@@ -100,6 +101,7 @@ def make_layers(
                     bias_SM1,
                     Columns.of(one.columns),
                     dense=shape.topology.halo == "full",
+                    held=_held(shape, layer, one),
                 )
             )
         made.append(ShardedLayer(found, sum(neurons_of_shards(shape, placement, layer, rank))))
@@ -157,6 +159,17 @@ def runs_of(
         )
         for shards in same_shapes(columns, neurons)
     ]
+
+
+def _held(shape: Shape, layer: int, run: Planned) -> bool:
+    """Return whether it pays to hold back steps of one row; not by who has which shard.
+
+    What everyone sees is held back for all shards at once, anything else for each.
+    """
+    if shape.topology.halo == "full" or (layer == 1 and shape.topology.input == "replicated"):
+        return shape.widths[layer - 1] * shape.widths[layer] >= _LARGE
+    _, neurons, seen = run.shape
+    return neurons * seen >= _LARGE
 
 
 def _draw(

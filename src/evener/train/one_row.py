@@ -1,0 +1,96 @@
+"""Products of matrices and one row of a batch, whose last steps are held back from large matrices.
+
+A step of plain descent takes a product of two vectors from a matrix, for which a large one must be
+read and written: as much traffic as both its products. So the vectors of the last steps, X and G,
+are held, and products add what those would have changed: (W - G'X) s = W s - G'(X s). The matrix
+is written once for many steps, by one product of matrices. This is known as delayed updates
+(McDaniel et al., "Delayed Slater determinant update algorithms for high efficiency quantum Monte
+Carlo", J. Chem. Phys. 147, 2017). Shapes in names: M neurons, C neurons that they see, K steps.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import Tensor
+
+STEPS_HELD: Final = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """The weights of some neurons, and the vectors that go with them.
+
+    Attributes:
+        weight: (M, C).
+        bias: (M,).
+        out: sums of the neurons, (M,).
+        gradient: of these, (M,).
+    """
+
+    weight: Tensor
+    bias: Tensor
+    out: Tensor
+    gradient: Tensor
+
+
+class OneRow:
+    """Matrices that see the same neurons.
+
+    Args:
+        matrices: one or more.
+        seen_C: what they see.
+        into_C: where the gradient of that is written; None if nobody wants it, and always where
+            there are several matrices.
+        held: whether steps are held back.
+    """
+
+    def __init__(
+        self, matrices: Sequence[Matrix], seen_C: Tensor, into_C: Tensor | None, *, held: bool
+    ) -> None:
+        self._matrices = matrices
+        self._seen_C = seen_C
+        self._into_C = into_C
+        self._held = 0
+        self._seen_KC = seen_C.new_empty(STEPS_HELD if held else 0, len(seen_C))
+        self._changes = [one.out.new_empty(len(self._seen_KC), len(one.out)) for one in matrices]
+
+    def forward(self) -> None:
+        """Write `weight @ seen + bias` to each matrix's neurons."""
+        for one in self._matrices:
+            torch.addmv(one.bias, one.weight, self._seen_C, out=one.out)
+        if self._held:
+            shares_K = torch.mv(self._seen_KC[: self._held], self._seen_C)
+            for one, changes_KM in zip(self._matrices, self._changes, strict=True):
+                one.out.addmv_(changes_KM[: self._held].T, shares_K, alpha=-1)
+
+    def back(self) -> None:
+        """Write the gradient of what they saw."""
+        if self._into_C is None:
+            return
+        (one,), (changes_KM,) = self._matrices, self._changes
+        torch.mv(one.weight.T, one.gradient, out=self._into_C)
+        if self._held:
+            shares_K = torch.mv(changes_KM[: self._held], one.gradient)
+            self._into_C.addmv_(self._seen_KC[: self._held].T, shares_K, alpha=-1)
+
+    def descend(self, rate: float) -> None:
+        """Move the weights down their gradients; at once, or later."""
+        if not len(self._seen_KC):
+            for one in self._matrices:
+                one.weight.addr_(one.gradient, self._seen_C, alpha=-rate)
+            return
+        self._seen_KC[self._held].copy_(self._seen_C)
+        for one, changes_KM in zip(self._matrices, self._changes, strict=True):
+            torch.mul(one.gradient, rate, out=changes_KM[self._held])
+        self._held += 1
+        if self._held == STEPS_HELD:
+            self.settle()
+
+    def settle(self) -> None:
+        """Write the steps that are held."""
+        if self._held:
+            for one, changes_KM in zip(self._matrices, self._changes, strict=True):
+                one.weight.addmm_(changes_KM[: self._held].T, self._seen_KC[: self._held], alpha=-1)
+            self._held = 0
