@@ -26,7 +26,7 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("--seed", "--checkpoint", "--resume"),
     ),
     "Way of running": (
-        *("--transport", "--ranks", "--batch", "--source-rate", "--policy"),
+        *("--transport", "--ranks", "--replicas", "--batch", "--source-rate", "--policy"),
         *("--supervise", "--standby", "--timeout"),
     ),
     "Network": ("--shape", "--fix", "--state"),

@@ -95,6 +95,18 @@ def network_options(command: CommandT) -> CommandT:
     )
 
 
+def replicas_option(command: CommandT) -> CommandT:
+    """Add --replicas."""
+    return click.option(
+        "--replicas",
+        type=click.IntRange(min=1),
+        metavar="R",
+        default=1,
+        show_default=True,
+        help="Copies of the network that divide the ranks among them, and the rows of each batch.",
+    )(command)
+
+
 def learning_options(command: CommandT) -> CommandT:
     """Add what says on which rows it is trained, how and for how long."""
     return together(

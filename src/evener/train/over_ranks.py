@@ -23,6 +23,7 @@ from evener.comm.timed import Timed
 from evener.comm.virtual import run_ranks
 from evener.train.bound import moved_bytes, scaling_bandwidth
 from evener.train.draw import row_order
+from evener.train.grid import Grid
 from evener.train.paper import PaperNetwork
 from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
@@ -69,6 +70,7 @@ class Job:
         recipe: how.
         iterations: how many steps.
         layout: "shards", or "paper" with as many workers as the shape has shards.
+        replicas: copies of the network, each of which takes a part of every batch.
         checkpoint: folder to go on from, if it has any, and to save into.
         out: file for the network as ONNX.
     """
@@ -78,6 +80,7 @@ class Job:
     recipe: Recipe
     iterations: int
     layout: Layout = "shards"
+    replicas: int = 1
     checkpoint: Path | None = None
     out: Path | None = None
 
@@ -97,6 +100,7 @@ class TrainingResult(msgspec.Struct, frozen=True, kw_only=True):
         batch: rows of each.
         ranks: on how many ranks; those of the paper's layout take turns in a process that is alone.
         layout: of the ranks.
+        replicas: copies of the network that they computed.
         topology: which neurons see which.
         widths: neurons of each layer.
         network: the ONNX file, if one was asked for.
@@ -115,6 +119,7 @@ class TrainingResult(msgspec.Struct, frozen=True, kw_only=True):
     layout: Layout
     topology: Topology
     widths: tuple[int, ...]
+    replicas: int = 1
     network: str | None = None
 
 
@@ -130,6 +135,7 @@ def train_job(
 
     Raises:
         DivergedError: the loss is no number any more.
+        InputError: ranks that the replicas do not divide.
         InvalidFileError: a checkpoint or the network cannot be written, or is of another training.
         RankError: ranks lost one another.
     """
@@ -181,18 +187,19 @@ def _train_shards(job: Job, communicator: Communicator, progress: OnStep | None)
     shape, rows = job.shape, job.rows
     ranks = Timed(communicator)
     softmax = shape.activations[-1] == "softmax"
-    network = RankedNetwork(shape, ranks, loss="cross-entropy" if softmax else "squared")
-    trainer = Trainer(
-        network, job.recipe, torch.from_numpy(rows.inputs), torch.from_numpy(rows.wanted)
-    )
+    grid = Grid.of(ranks, job.replicas)
+    network = RankedNetwork(shape, grid.shards, loss="cross-entropy" if softmax else "squared")
+    inputs, wanted = torch.from_numpy(rows.inputs), torch.from_numpy(rows.wanted)
+    trainer = Trainer(network, job.recipe, inputs, wanted, grid=grid)
     trainer.steps = job.iterations
     bound_s = _bound_s([_count(layer) for layer in network.layers], ranks)
     watch = _Watch(ranks, job.iterations, progress)
     loss = trainer.run(lambda now: watch.see(now.step), checkpoints=job.checkpoint)
     told = _told(job, watch, ranks, bound_s, loss, _test(job, partial(_answer, network)))
     if job.out is not None:
-        _write(network, job, job.out, ranks)
+        _write(network, job, job.out, grid)
     network.close()
+    grid.close()
     return told
 
 
@@ -252,6 +259,7 @@ def _told(
         layout=job.layout,
         topology=shape.topology,
         widths=shape.widths,
+        replicas=job.replicas,
         network=None if job.out is None else str(job.out),
     )
 
@@ -287,17 +295,17 @@ def _test(job: Job, answer: Callable[[Tensor], Tensor]) -> float | None:
     return float((torch.cat(found).numpy() == labels).mean())
 
 
-def _write(network: RankedNetwork, job: Job, out: Path, ranks: Timed) -> None:
+def _write(network: RankedNetwork, job: Job, out: Path, grid: Grid) -> None:
     """Write the network from the first rank, whose failure is everyone's."""
     if job.rows.scaling is not None:
         job.rows.scaling.fold(network)
     parts = gather_parts(network)
 
     def write() -> None:
-        if parts is not None:
+        if parts is not None and grid.replicas.rank == 0:
             write_whole(out, export_sharded(job.shape, parts))
 
-    together(ranks, write)
+    together(grid.world, write)
 
 
 def _all(ranks: Timed, mine: Sequence[float]) -> NDArray[np.float64]:
