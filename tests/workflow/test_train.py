@@ -38,9 +38,10 @@ def single() -> Iterator[None]:
 
 
 def trained(wish: TrainingWish, ranks: int = 1) -> TrainingResult:
+    job = prepare_training(wish, ranks=ranks)
     if ranks == 1:
-        return train_over_ranks(prepare_training(wish), Alone())
-    told = run_ranks(ranks, lambda one: train_over_ranks(prepare_training(wish, ranks=ranks), one))
+        return train_over_ranks(job, Alone())
+    told = run_ranks(ranks, lambda one: train_over_ranks(job, one))
     assert all(one == told[0] for one in told)
     return told[0]
 
@@ -82,10 +83,9 @@ def test_a_dense_training_goes_on_with_other_shards_and_replicas(tmp_path: Path)
         if done > total // 2:
             raise EvenerError("the lights went out")
 
+    job = prepare_training(halves, ranks=4)
     with pytest.raises(EvenerError, match="lights"):
-        run_ranks(
-            4, lambda one: train_over_ranks(prepare_training(halves, ranks=4), one, progress=stop)
-        )
+        run_ranks(4, lambda one: train_over_ranks(job, one, progress=stop))
 
     resumed = trained(msgspec.structs.replace(dense, epochs=2, resume=True), 3)
 

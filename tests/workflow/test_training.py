@@ -43,7 +43,7 @@ DIGITS = {"widths": (64, 20, 10), "data": "digits"}
             | {"replicas": 2}
             | {"checkpoint": Path("c"), "out": Path("o.onnx"), "activation": "tanh"},
             1,
-            "leave out --halo and the like, --replicas, --optimiser, --activation, --checkpoint, -o",
+            "leave out --halo and the like, --replicas, --optimiser, --activation, --checkpoint",
         ),
         (DIGITS | {"topology": Topology(), "learning_rate": -1.0}, 1, "a learning rate of -1.0"),
     ],
