@@ -9,7 +9,12 @@ from evener.artifacts.topology import Halo, InputLayout, Topology
 from evener.cli import options, output, targets, values
 from evener.cli.ranked import on_ranks
 from evener.cli.sweep import EqualWeights, read_sweep, sweep_networks, sweep_options
-from evener.cli.train_options import keeping_options, learning_options, network_options
+from evener.cli.train_options import (
+    keeping_options,
+    learning_options,
+    network_options,
+    replicas_option,
+)
 from evener.cli.verb import Verb
 from evener.units import count, show
 
@@ -24,6 +29,7 @@ if TYPE_CHECKING:
     examples=(
         "evener train --shape 64,160,160,160,10 --data digits --shards 10 --halo 4 --epochs 40",
         "evener train --shape 2048,4096,4096,4096,2048 --ranks 2 --json",
+        "evener train --shape 64,160,160,10 --data digits --ranks 4 --replicas 2 --batch 64",
         "evener train --shape 2048,32768,8192,4096,2048 --shards 1024 --halo boundary",
         "evener train --shape 64,160,10 --data digits --shards 8 --halo 2 --coarse 2 --shuffle",
         "evener train --shape 64,160,160,10 --data digits --ranks 2 --checkpoint kept --resume",
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
 @learning_options
 @sweep_options
 @options.ranks_option
+@replicas_option
 @options.timeout_option
 @keeping_options
 @options.json_option
@@ -49,6 +56,7 @@ def command(
     widths: tuple[int, ...] | None,
     data: str | None,
     ranks: int | None,
+    replicas: int,
     shards: int | None,
     halo: Halo,
     shuffle: bool,
@@ -67,6 +75,7 @@ def command(
     equal_weights: EqualWeights | None,
     checkpoint: Path | None,
     resume: bool,
+    log: Path | None,
     timeout_s: float | None,
     out: Path | None,
     as_json: bool,
@@ -88,6 +97,7 @@ def command(
         data=data,
         layout=cast("Layout", layout),
         shards=shards,
+        replicas=replicas,
         topology=Topology(
             halo=halo, shuffle=shuffle, coarse=coarse, input=cast("InputLayout", input_layout)
         ),
@@ -100,6 +110,7 @@ def command(
         seed=seed,
         checkpoint=checkpoint,
         resume=resume,
+        log=log,
         out=out,
     )
     swept = read_sweep(wish, settings=sweep, seeds=seeds, equal_weights=equal_weights)
@@ -130,10 +141,13 @@ def _tell(trained: "TrainingResult", *, random: bool, as_json: bool) -> None:
     kind = "the paper's layout" if trained.layout == "paper" else str(trained.topology)
     took, bound = show(trained.iteration_s, "time"), show(trained.bound_s, "time")
     rows = count(trained.batch, "row")
+    ranks = count(trained.ranks, "rank")
+    if trained.replicas > 1:
+        ranks += f", {trained.replicas} replicas"
     sent = show(trained.bytes_per_iteration, "size")
     lesson = " of random rows, which teach nothing" if random else ""
     lines = [
-        f"{layers} by {kind}: {count(trained.weights, 'weight')} on {count(trained.ranks, 'rank')}",
+        f"{layers} by {kind}: {count(trained.weights, 'weight')} on {ranks}",
         f"{took} an iteration of {rows}, {times:.2f} times the bound of {bound}",
         f"{trained.communication_share:.1%} of it in messages, {sent} sent",
         f"loss {trained.loss:.6g} after {count(trained.iterations, 'iteration')}{lesson}",

@@ -95,6 +95,18 @@ def network_options(command: CommandT) -> CommandT:
     )
 
 
+def replicas_option(command: CommandT) -> CommandT:
+    """Add --replicas."""
+    return click.option(
+        "--replicas",
+        type=click.IntRange(min=1),
+        metavar="R",
+        default=1,
+        show_default=True,
+        help="Copies of the network that divide the ranks among them, and the rows of each batch.",
+    )(command)
+
+
 def learning_options(command: CommandT) -> CommandT:
     """Add what says on which rows it is trained, how and for how long."""
     return together(
@@ -161,6 +173,13 @@ def keeping_options(command: CommandT) -> CommandT:
             "--resume",
             is_flag=True,
             help="Go on from the newest checkpoint, if there is one; on any number of ranks.",
+        ),
+        click.option(
+            "--log",
+            metavar="DIR|FILE",
+            callback=values.through(values.read_path),
+            help="Log the loss, learning rate, speed, time in messages and norm of the gradient of "
+            "each step: for TensorBoard in a folder, or as lines of JSON in a .jsonl file.",
         ),
         click.option(
             "-o",

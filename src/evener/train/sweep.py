@@ -107,7 +107,7 @@ def train_cell(
     loss: LossName = "cross-entropy" if shape.activations[-1] == "softmax" else "squared"
     inputs, wanted = torch.from_numpy(held.inputs_BI), torch.from_numpy(held.wanted_BO)
     test_inputs, test_wanted = map(torch.from_numpy, (held.test_inputs_BI, held.test_wanted_BO))
-    ranks = Timed(communicator or Alone(), clock=clock)
+    ranks = Timed(communicator or Alone())
     network = RankedNetwork(shape, ranks, loss=loss)
     trainer = Trainer(network, recipe, inputs, wanted)
     trainer.steps = iterations or trainer.steps

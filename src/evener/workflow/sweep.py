@@ -56,6 +56,8 @@ class SweepWish(msgspec.Struct, frozen=True, kw_only=True):
             "--layout paper": wish.layout == "paper",
             "--checkpoint": wish.checkpoint is not None,
             "--resume": wish.resume,
+            "--log": wish.log is not None,
+            "--replicas": wish.replicas != 1,
             "an ONNX file behind -o": wish.out is not None,
         }
         given = [name for name, is_given in wrong.items() if is_given]
