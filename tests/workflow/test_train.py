@@ -11,7 +11,7 @@ import pytest
 from evener.artifacts.topology import Topology
 from evener.comm.alone import Alone
 from evener.comm.virtual import run_ranks
-from evener.errors import DivergedError, InvalidFileError
+from evener.errors import DivergedError, EvenerError, InvalidFileError
 from evener.train.loop import one_thread
 from evener.train.over_ranks import TrainingResult
 from evener.train.sharding import count_weights
@@ -38,9 +38,10 @@ def single() -> Iterator[None]:
 
 
 def trained(wish: TrainingWish, ranks: int = 1) -> TrainingResult:
+    job = prepare_training(wish, ranks=ranks)
     if ranks == 1:
-        return train_over_ranks(prepare_training(wish), Alone())
-    told = run_ranks(ranks, lambda one: train_over_ranks(prepare_training(wish, ranks=ranks), one))
+        return train_over_ranks(job, Alone())
+    told = run_ranks(ranks, lambda one: train_over_ranks(job, one))
     assert all(one == told[0] for one in told)
     return told[0]
 
@@ -58,6 +59,39 @@ def test_any_number_of_ranks_comes_to_the_same_network_and_learns(tmp_path: Path
     assert alone.test is not None
     assert alone.test > 0.8
     assert (alone.ranks, together.ranks) == (1, 3)
+
+
+def test_replicas_share_the_rows_and_come_to_the_same_network(tmp_path: Path) -> None:
+    halves = msgspec.structs.replace(WISH, replicas=2, out=tmp_path / "halves.onnx")
+
+    alone, found = trained(WISH), trained(halves, 4)
+
+    assert found.loss == pytest.approx(alone.loss, rel=1e-4)
+    assert found.test == pytest.approx(alone.test, abs=0.006)  # two of 360 rows
+    assert (found.ranks, found.replicas, alone.replicas) == (4, 2, 1)
+    assert found.weights == alone.weights
+    assert (tmp_path / "halves.onnx").stat().st_size > 1000
+
+
+def test_a_dense_training_goes_on_with_other_shards_and_replicas(tmp_path: Path) -> None:
+    dense = TrainingWish(
+        widths=WIDTHS, data="digits", optimiser="adamw", batch=256, checkpoint=tmp_path
+    )
+    halves = msgspec.structs.replace(dense, epochs=2, replicas=2)
+
+    def stop(_what: str, done: int, total: int) -> None:
+        if done > total // 2:
+            raise EvenerError("the lights went out")
+
+    job = prepare_training(halves, ranks=4)
+    with pytest.raises(EvenerError, match="lights"):
+        run_ranks(4, lambda one: train_over_ranks(job, one, progress=stop))
+
+    resumed = trained(msgspec.structs.replace(dense, epochs=2, resume=True), 3)
+
+    straight = trained(msgspec.structs.replace(dense, epochs=2, checkpoint=None))
+    assert resumed.iterations == straight.iterations / 2
+    assert resumed.loss == pytest.approx(straight.loss, rel=1e-3)
 
 
 def test_figures_are_those_of_the_network_and_of_what_was_sent() -> None:

@@ -26,6 +26,9 @@ DIGITS = {"widths": (64, 20, 10), "data": "digits"}
         (DIGITS | {"iterations": 3, "epochs": 1}, 1, "leave out one"),
         (DIGITS | {"resume": True}, 1, "name its folder by --checkpoint"),
         (DIGITS | {"shards": 2}, 3, "3 ranks for 2 shards"),
+        (DIGITS | {"replicas": 2}, 3, "3 ranks for 2 replicas: each .* give --ranks 2 or a mul"),
+        (DIGITS | {"replicas": 2, "shards": 2}, 6, "3 ranks for 2 shards"),
+        ({"widths": (4, 2), "replicas": 2, "batch": 1}, 2, "2 replicas and batches of 1 row: .*"),
         (
             {"widths": (60, 20, 10), "data": "digits"},
             1,
@@ -37,9 +40,10 @@ DIGITS = {"widths": (64, 20, 10), "data": "digits"}
         (
             DIGITS
             | {"layout": "paper", "topology": Topology(halo=2), "optimiser": "adamw"}
+            | {"replicas": 2}
             | {"checkpoint": Path("c"), "out": Path("o.onnx"), "activation": "tanh"},
             1,
-            "leave out --halo and the like, --optimiser, --activation, --checkpoint, -o, or",
+            "leave out --halo and the like, --replicas, --optimiser, --activation, --checkpoint",
         ),
         (DIGITS | {"topology": Topology(), "learning_rate": -1.0}, 1, "a learning rate of -1.0"),
     ],

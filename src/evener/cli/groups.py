@@ -25,8 +25,9 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("--data", "--activation", "--epochs", "--iterations", "--optimiser", "--learning-rate"),
         *("--seed", "--checkpoint", "--resume"),
     ),
+    "Sweep": ("--sweep", "--seeds", "--equal-weights"),
     "Way of running": (
-        *("--transport", "--ranks", "--batch", "--source-rate", "--policy"),
+        *("--transport", "--ranks", "--replicas", "--batch", "--source-rate", "--policy"),
         *("--supervise", "--standby", "--timeout"),
     ),
     "Network": ("--shape", "--fix", "--state"),

@@ -127,7 +127,7 @@ def min_rate_option(command: CommandT) -> CommandT:
 
 def supervision_options(command: CommandT) -> CommandT:
     """Add --supervise and --standby."""
-    return _together(
+    return together(
         command,
         click.option(
             "--supervise",
@@ -146,7 +146,7 @@ def supervision_options(command: CommandT) -> CommandT:
 
 def simulation_options(command: CommandT) -> CommandT:
     """Add --board, --transfers, --no-compute and --slowdown."""
-    return _together(
+    return together(
         command,
         click.option(
             "--board",
@@ -176,7 +176,7 @@ def simulation_options(command: CommandT) -> CommandT:
     )
 
 
-def _together(command: CommandT, *options: Callable[[CommandT], CommandT]) -> CommandT:
+def together(command: CommandT, *options: Callable[[CommandT], CommandT]) -> CommandT:
     """Add options, which are listed in this order."""
     for option in reversed(options):
         command = option(command)

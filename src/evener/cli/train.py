@@ -5,11 +5,17 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from evener.artifacts.topology import Halo, InputLayout, Topology, parse_halo
+from evener.artifacts.topology import Halo, InputLayout, Topology
 from evener.cli import options, output, targets, values
 from evener.cli.ranked import on_ranks
+from evener.cli.sweep import EqualWeights, read_sweep, sweep_networks, sweep_options
+from evener.cli.train_options import (
+    keeping_options,
+    learning_options,
+    network_options,
+    replicas_option,
+)
 from evener.cli.verb import Verb
-from evener.errors import InputError
 from evener.units import count, show
 
 if TYPE_CHECKING:
@@ -17,162 +23,32 @@ if TYPE_CHECKING:
     from evener.train.over_ranks import TrainingResult
     from evener.workflow.training import Hidden, Layout, Optimiser
 
-_MOST_NEURONS = 2**31 - 1  # of a layer: what indices and MPI count to
-
-
-def read_widths(text: str) -> tuple[int, ...]:
-    """Read the neurons of each layer.
-
-    Example:
-        >>> read_widths("3,64,128,256,64")
-        (3, 64, 128, 256, 64)
-    """
-    parts = [part.strip() for part in text.split(",")]
-    widths = tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in parts)
-    if len(widths) < 2 or min(widths) < 1 or max(widths) > _MOST_NEURONS:
-        raise InputError(
-            f"'{text}' is no shape of a network: write the neurons of each layer, the input first, "
-            "such as 64,160,160,10"
-        )
-    return widths
-
 
 @click.command(
     cls=Verb,
     examples=(
         "evener train --shape 64,160,160,160,10 --data digits --shards 10 --halo 4 --epochs 40",
         "evener train --shape 2048,4096,4096,4096,2048 --ranks 2 --json",
+        "evener train --shape 64,160,160,10 --data digits --ranks 4 --replicas 2 --batch 64",
         "evener train --shape 2048,32768,8192,4096,2048 --shards 1024 --halo boundary",
         "evener train --shape 64,160,10 --data digits --shards 8 --halo 2 --coarse 2 --shuffle",
         "evener train --shape 64,160,160,10 --data digits --ranks 2 --checkpoint kept --resume",
         "evener train --shape 64,160,10 --data digits --epochs 20 -o digits.onnx",
         "evener train --shape 3,64,128,256,64 --layout paper --shards 4",
         "evener train examples/digits --shards 8 --halo 2 --ranks 2",
+        "evener train --shape 64,160,160,10 --data digits --shards 10 --sweep halo=0,1,4,full",
     ),
     what_next="Plan and run what -o wrote: evener run digits.onnx --shape features=1,64 --frames "
     "100. Check what several ranks compute here: evener verify --ranks 2.",
 )
 @click.argument("project", required=False, callback=values.through(values.read_path))
-@click.option(
-    "widths",
-    "--shape",
-    metavar="WIDTHS",
-    callback=values.through(read_widths),
-    help="Neurons of each layer, the input first, such as 64,160,160,10.  [default: what a build "
-    "of the project chose]",
-)
-@click.option(
-    "--data",
-    metavar="NAME|FILE",
-    callback=values.through(values.read_name),
-    help='Rows to learn from: digits, or a .csv, .tsv or .npz file with a "label".  [default: '
-    "random ones, to see how long it takes]",
-)
+@network_options
+@learning_options
+@sweep_options
 @options.ranks_option
-@click.option(
-    "--shards",
-    type=click.IntRange(min=1),
-    metavar="S",
-    help="Into how many the neurons of each layer are divided: a property of the network, which "
-    "any number of ranks up to S computes.  [default: one for each rank]",
-)
-@click.option(
-    "--halo",
-    metavar="K|full",
-    default="full",
-    show_default=True,
-    callback=values.through(parse_halo),
-    help="How many neurons of either neighbour a shard sees in the layer before: a number, "
-    "boundary for 1, or full for all neurons of all.",
-)
-@click.option(
-    "--shuffle", is_flag=True, help="Deal hidden neurons out anew to the shards before each layer."
-)
-@click.option(
-    "--coarse",
-    type=click.IntRange(min=0),
-    metavar="C",
-    default=0,
-    show_default=True,
-    help="Let all shards see so many means of each one's neurons.",
-)
-@click.option(
-    "input_layout",
-    "--input",
-    type=click.Choice(["replicated", "sharded"]),
-    default="replicated",
-    show_default=True,
-    help="Whether each shard sees the whole input, or its part like that of any layer.",
-)
-@click.option(
-    "--layout",
-    type=click.Choice(["shards", "paper"]),
-    default="shards",
-    show_default=True,
-    help="paper: an idle master and a worker for each shard, whose gradients end at its "
-    "neighbours, as in the Blue Gene/Q paper; without --ranks they take turns in this process.",
-)
-@click.option(
-    "--activation",
-    type=click.Choice(["relu", "sigmoid", "tanh", "gelu"]),
-    default="relu",
-    show_default=True,
-    help="Of hidden layers; behind the last is a softmax where there is data.",
-)
-@click.option(
-    "--batch",
-    type=click.IntRange(min=1),
-    metavar="B",
-    help="Rows of an iteration.  [default: 32, or 1 without --data]",
-)
-@click.option(
-    "--iterations",
-    type=click.IntRange(min=1),
-    metavar="I",
-    help="So many steps.  [default: an epoch, or 20 without --data]",
-)
-@click.option(
-    "--epochs", type=click.IntRange(min=1), metavar="E", help="So many passes over the rows."
-)
-@click.option(
-    "--optimiser",
-    type=click.Choice(["sgd", "momentum", "adamw"]),
-    default="sgd",
-    show_default=True,
-    help="What makes a step of a gradient; sgd writes no gradients, and so is quickest.",
-)
-@click.option(
-    "--learning-rate",
-    type=values.Number(min=1e-12),
-    metavar="R",
-    help="How far a step goes.  [default: 0.1; momentum: 0.01; adamw: 0.003]",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0, max=2**32 - 1),
-    default=0,
-    show_default=True,
-    help="What weights, the order of rows and random rows are drawn from.",
-)
-@click.option(
-    "--checkpoint",
-    metavar="DIR",
-    callback=values.through(values.read_path),
-    help="Save the training here after every epoch, each rank its shards.",
-)
-@click.option(
-    "--resume",
-    is_flag=True,
-    help="Go on from the newest checkpoint, if there is one; on any number of ranks.",
-)
+@replicas_option
 @options.timeout_option
-@click.option(
-    "-o",
-    "out",
-    metavar="FILE",
-    callback=values.through(targets.read_network),
-    help="Write the network as ONNX.",
-)
+@keeping_options
 @options.json_option
 def command(
     *,
@@ -180,6 +56,7 @@ def command(
     widths: tuple[int, ...] | None,
     data: str | None,
     ranks: int | None,
+    replicas: int,
     shards: int | None,
     halo: Halo,
     shuffle: bool,
@@ -193,8 +70,12 @@ def command(
     optimiser: str,
     learning_rate: float | None,
     seed: int,
+    sweep: tuple[str, ...],
+    seeds: int | None,
+    equal_weights: EqualWeights | None,
     checkpoint: Path | None,
     resume: bool,
+    log: Path | None,
     timeout_s: float | None,
     out: Path | None,
     as_json: bool,
@@ -216,6 +97,7 @@ def command(
         data=data,
         layout=cast("Layout", layout),
         shards=shards,
+        replicas=replicas,
         topology=Topology(
             halo=halo, shuffle=shuffle, coarse=coarse, input=cast("InputLayout", input_layout)
         ),
@@ -228,8 +110,12 @@ def command(
         seed=seed,
         checkpoint=checkpoint,
         resume=resume,
+        log=log,
         out=out,
     )
+    swept = read_sweep(wish, settings=sweep, seeds=seeds, equal_weights=equal_weights)
+    if swept is not None:
+        return sweep_networks(swept, ranks=ranks, timeout_s=timeout_s, as_json=as_json)
     if ranks is not None and ranks > 1 and not is_launched() and not is_torchrun():
         workflow.prepare_training(wish, ranks=ranks)  # what is wrong is said before ranks start
 
@@ -255,10 +141,13 @@ def _tell(trained: "TrainingResult", *, random: bool, as_json: bool) -> None:
     kind = "the paper's layout" if trained.layout == "paper" else str(trained.topology)
     took, bound = show(trained.iteration_s, "time"), show(trained.bound_s, "time")
     rows = count(trained.batch, "row")
+    ranks = count(trained.ranks, "rank")
+    if trained.replicas > 1:
+        ranks += f", {trained.replicas} replicas"
     sent = show(trained.bytes_per_iteration, "size")
     lesson = " of random rows, which teach nothing" if random else ""
     lines = [
-        f"{layers} by {kind}: {count(trained.weights, 'weight')} on {count(trained.ranks, 'rank')}",
+        f"{layers} by {kind}: {count(trained.weights, 'weight')} on {ranks}",
         f"{took} an iteration of {rows}, {times:.2f} times the bound of {bound}",
         f"{trained.communication_share:.1%} of it in messages, {sent} sent",
         f"loss {trained.loss:.6g} after {count(trained.iterations, 'iteration')}{lesson}",

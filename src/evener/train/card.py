@@ -41,4 +41,6 @@ def make_card(
         export_error=export_error,
         baselines=tuple(baselines),
         feature_names=dataset.feature_names,
+        losses=trained.losses,
+        communication_share=trained.communication_share,
     )

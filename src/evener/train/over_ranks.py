@@ -21,8 +21,10 @@ from evener.comm.communicator import Communicator
 from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.comm.virtual import run_ranks
+from evener.train.answers import whole_answers
 from evener.train.bound import moved_bytes, scaling_bandwidth
 from evener.train.draw import row_order
+from evener.train.grid import Grid
 from evener.train.paper import PaperNetwork
 from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
@@ -31,6 +33,8 @@ from evener.train.shape import Shape
 from evener.train.sharded import ShardedLayer
 from evener.train.sharded_onnx import export_sharded, gather_parts
 from evener.train.sharding import count_weights
+from evener.train.step_log import Curve, logging_to
+from evener.train.trainer import Progress as TrainerProgress
 from evener.train.trainer import Trainer
 
 Layout = Literal["shards", "paper"]
@@ -69,7 +73,9 @@ class Job:
         recipe: how.
         iterations: how many steps.
         layout: "shards", or "paper" with as many workers as the shape has shards.
+        replicas: copies of the network, each of which takes a part of every batch.
         checkpoint: folder to go on from, if it has any, and to save into.
+        log: file or folder where each step is logged; see `evener.train.step_log`.
         out: file for the network as ONNX.
     """
 
@@ -78,7 +84,9 @@ class Job:
     recipe: Recipe
     iterations: int
     layout: Layout = "shards"
+    replicas: int = 1
     checkpoint: Path | None = None
+    log: Path | None = None
     out: Path | None = None
 
 
@@ -92,11 +100,13 @@ class TrainingResult(msgspec.Struct, frozen=True, kw_only=True):
         bytes_per_iteration: what all ranks together send in one.
         bound_s: time that the rank with most weights needs to pass them through memory.
         loss: mean over the iterations of the last epoch, each before its step.
+        losses: mean over those that this run took of each epoch; none in the paper's layout.
         test: share of test rows whose largest output is the right one; None without such rows.
         iterations: how many were taken in this run.
         batch: rows of each.
         ranks: on how many ranks; those of the paper's layout take turns in a process that is alone.
         layout: of the ranks.
+        replicas: copies of the network that they computed.
         topology: which neurons see which.
         widths: neurons of each layer.
         network: the ONNX file, if one was asked for.
@@ -108,6 +118,7 @@ class TrainingResult(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_iteration: float
     bound_s: float
     loss: float
+    losses: tuple[float, ...]
     test: float | None
     iterations: int
     batch: int
@@ -115,6 +126,7 @@ class TrainingResult(msgspec.Struct, frozen=True, kw_only=True):
     layout: Layout
     topology: Topology
     widths: tuple[int, ...]
+    replicas: int = 1
     network: str | None = None
 
 
@@ -130,6 +142,7 @@ def train_job(
 
     Raises:
         DivergedError: the loss is no number any more.
+        InputError: ranks that the replicas do not divide.
         InvalidFileError: a checkpoint or the network cannot be written, or is of another training.
         RankError: ranks lost one another.
     """
@@ -181,18 +194,28 @@ def _train_shards(job: Job, communicator: Communicator, progress: OnStep | None)
     shape, rows = job.shape, job.rows
     ranks = Timed(communicator)
     softmax = shape.activations[-1] == "softmax"
-    network = RankedNetwork(shape, ranks, loss="cross-entropy" if softmax else "squared")
-    trainer = Trainer(
-        network, job.recipe, torch.from_numpy(rows.inputs), torch.from_numpy(rows.wanted)
-    )
+    grid = Grid.of(ranks, job.replicas)
+    network = RankedNetwork(shape, grid.shards, loss="cross-entropy" if softmax else "squared")
+    inputs, wanted = torch.from_numpy(rows.inputs), torch.from_numpy(rows.wanted)
+    trainer = Trainer(network, job.recipe, inputs, wanted, grid=grid, norms=job.log is not None)
     trainer.steps = job.iterations
     bound_s = _bound_s([_count(layer) for layer in network.layers], ranks)
     watch = _Watch(ranks, job.iterations, progress)
-    loss = trainer.run(lambda now: watch.see(now.step), checkpoints=job.checkpoint)
-    told = _told(job, watch, ranks, bound_s, loss, _test(job, partial(_answer, network)))
+    curve = Curve()
+    with logging_to(job.log, ranks) as log:
+
+        def see(now: TrainerProgress) -> None:
+            watch.see(now.step)
+            curve.see(now.epoch, now.loss)
+            log(now)
+
+        loss = trainer.run(see, checkpoints=job.checkpoint)
+    test = _test(job, partial(whole_answers, network))
+    told = _told(job, watch, ranks, bound_s, loss, test, curve.means)
     if job.out is not None:
-        _write(network, job, job.out, ranks)
+        _write(network, job, job.out, grid)
     network.close()
+    grid.close()
     return told
 
 
@@ -229,6 +252,7 @@ def _told(
     bound_s: float,
     loss: float,
     test: float | None,
+    losses: tuple[float, ...] = (),
 ) -> TrainingResult:
     """Put together what ranks have seen."""
     iterations = watch.taken
@@ -245,6 +269,7 @@ def _told(
         bytes_per_iteration=float(sent.sum()),
         bound_s=float(bounds.max()),
         loss=loss,
+        losses=losses,
         test=test,
         iterations=iterations,
         batch=job.recipe.batch,
@@ -252,6 +277,7 @@ def _told(
         layout=job.layout,
         topology=shape.topology,
         widths=shape.widths,
+        replicas=job.replicas,
         network=None if job.out is None else str(job.out),
     )
 
@@ -268,16 +294,6 @@ def _count(layer: ShardedLayer) -> int:
     return sum(run.weight.numel() for run in layer.runs)
 
 
-def _answer(network: RankedNetwork, inputs_BI: Tensor) -> Tensor:
-    """Return the whole answer, (O, B), on every rank."""
-    mine = network.forward(inputs_BI).contiguous()
-    sizes = np.diff(network.placement.bounds(network.shape.widths[-1])).tolist()
-    answers = torch.empty(sum(sizes), len(inputs_BI), dtype=mine.dtype)
-    parts = [part.numpy() for part in torch.split(answers, sizes)]
-    network.communicator.all_gather(mine.numpy(), parts)
-    return answers
-
-
 def _test(job: Job, answer: Callable[[Tensor], Tensor]) -> float | None:
     """Return the share of test rows that are answered right; None without any."""
     inputs, labels = job.rows.test_inputs, job.rows.test_labels
@@ -287,17 +303,17 @@ def _test(job: Job, answer: Callable[[Tensor], Tensor]) -> float | None:
     return float((torch.cat(found).numpy() == labels).mean())
 
 
-def _write(network: RankedNetwork, job: Job, out: Path, ranks: Timed) -> None:
+def _write(network: RankedNetwork, job: Job, out: Path, grid: Grid) -> None:
     """Write the network from the first rank, whose failure is everyone's."""
     if job.rows.scaling is not None:
         job.rows.scaling.fold(network)
     parts = gather_parts(network)
 
     def write() -> None:
-        if parts is not None:
+        if parts is not None and grid.replicas.rank == 0:
             write_whole(out, export_sharded(job.shape, parts))
 
-    together(ranks, write)
+    together(grid.world, write)
 
 
 def _all(ranks: Timed, mine: Sequence[float]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from evener.artifacts.front import Front
 from evener.artifacts.project import FILE_NAME, DataSection, load_project
 from evener.artifacts.topology import Topology
 from evener.errors import InputError, InvalidFileError
+from evener.units import count
 from evener.workflow.opened import Progress
 from evener.workflow.steps import STATE_FOLDER
 
@@ -39,7 +40,9 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
         data: "digits", or a CSV or NPZ file with a column or array "label"; rows drawn at random,
             which teach nothing, if None.
         layout: "shards" by the topology, or "paper", as Surajiwale et al. (2017) do it.
-        shards: how many, or the paper's workers; one for each rank, or worker, if None.
+        shards: how many, or the paper's workers; one for each rank of a replica, or worker, if
+            None.
+        replicas: copies of the network, which share the ranks and the rows of a batch.
         topology: which neurons see which; its number of shards counts for nothing.
         batch: rows of an iteration; 32 of rows to learn from and 1 of random ones if None.
         iterations: how many; or
@@ -50,6 +53,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
         seed: what weights, the order of rows and random rows are drawn from.
         checkpoint: folder to save into.
         resume: whether to go on from what lies there, if anything does.
+        log: file of lines or folder for TensorBoard where each step is logged.
         out: file for the network as ONNX.
     """
 
@@ -58,6 +62,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
     data: str | None = None
     layout: Layout = "shards"
     shards: int | None = None
+    replicas: int = 1
     topology: Topology = Topology()
     batch: int | None = None
     iterations: int | None = None
@@ -68,6 +73,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     checkpoint: Path | None = None
     resume: bool = False
+    log: Path | None = None
     out: Path | None = None
 
     def check(self) -> None:
@@ -92,9 +98,11 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
     def _check_paper(self) -> None:
         wrong = {
             "--halo and the like": self.topology != Topology(),
+            "--replicas": self.replicas > 1,
             "--optimiser": self.optimiser != "sgd",
             "--activation": self.activation not in ("relu", "sigmoid"),
             "--checkpoint": self.checkpoint is not None,
+            "--log": self.log is not None,
             "-o": self.out is not None,
             "PROJECT": self.project is not None,
         }
@@ -124,6 +132,7 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
     from evener.train.recipe import Recipe
     from evener.train.shape import Shape
     from evener.train.sharding import Placement
+    from evener.train.step_log import check_log
 
     dataset = _dataset(wish)
     widths, activation = _layers(wish, dataset)
@@ -136,9 +145,12 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
             )
         check_workers(widths, workers + 1)
     else:
-        Placement.even(wish.shards or ranks, ranks)
+        _check_replicas(wish.replicas, ranks)
+        Placement.even(wish.shards or ranks // wish.replicas, ranks // wish.replicas)
     if wish.checkpoint is not None:
         _check_checkpoint(wish.checkpoint, resume=wish.resume)
+    if wish.log is not None:
+        check_log(wish.log, goes_on=wish.resume)
     batch = wish.batch or (1 if dataset is None else _BATCH)
     rows = _random_rows(widths, batch, wish.seed) if dataset is None else _rows(dataset, wish)
     per_epoch = -(-len(rows.inputs) // batch)
@@ -147,7 +159,13 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
         iterations = DEFAULT_ITERATIONS if dataset is None else per_epoch
     last: Activation = "identity" if dataset is None else "softmax"
     hidden: tuple[Activation, ...] = (activation,) * (len(widths) - 2)
-    topology = msgspec.structs.replace(wish.topology, shards=wish.shards or ranks)
+    if batch < wish.replicas:
+        raise InputError(
+            f"{count(wish.replicas, 'replica')} and batches of {count(batch, 'row')}: each replica "
+            f"takes a part of a batch; give --batch {wish.replicas} or more, or fewer replicas"
+        )
+    shards = wish.shards or ranks // wish.replicas
+    topology = msgspec.structs.replace(wish.topology, shards=shards)
     shape = Shape(widths, (*hidden, last), topology, wish.seed)
     if wish.layout == "paper":
         shape = paper_shape(widths, wish.shards or max(1, ranks - 1), seed=wish.seed)
@@ -163,7 +181,9 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
         ),
         iterations=iterations,
         layout=wish.layout,
+        replicas=wish.replicas,
         checkpoint=wish.checkpoint,
+        log=wish.log,
         out=wish.out,
     )
 
@@ -175,6 +195,14 @@ def train_over_ranks(
     from evener.train.over_ranks import train_job
 
     return train_job(job, communicator, on_step=progress)
+
+
+def _check_replicas(replicas: int, ranks: int) -> None:
+    if ranks % replicas:
+        raise InputError(
+            f"{count(ranks, 'rank')} for {replicas} replicas: each replica has as many ranks; give "
+            f"--ranks {replicas} or a multiple of it, or other --replicas"
+        )
 
 
 def _dataset(wish: TrainingWish) -> "Dataset | None":
