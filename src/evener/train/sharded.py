@@ -167,7 +167,7 @@ class _Dense:
             gradient_NB[run.rows].view(-1),
         )
         into_C = None if into_NB is None else into_NB.view(-1)
-        self._row = OneRow([self._matrix], self._seen_C, into_C, held=run.held)
+        self._row = OneRow([self._matrix], self._seen_C, into_C, held=run.held, quickly=True)
         self.forward, self.back, self.settle = self._row.forward, self._row.back, self._row.settle
 
     def gradients(self, weight_SMC: Tensor, bias_SM1: Tensor) -> None:
