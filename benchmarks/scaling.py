@@ -34,7 +34,8 @@ from evener.artifacts.calibration import Calibration, Link
 from evener.artifacts.files import digest, file_sha256, write_whole
 from evener.artifacts.topology import Halo, Topology
 from evener.errors import EvenerError
-from evener.train.cost_model import Collectives, iteration_cost
+from evener.train.carriage import Carriage
+from evener.train.cost_model import iteration_cost
 from evener.train.shape import Shape
 from evener.workflow.ranks import find_launcher, freely
 from evener.workflow.steps import code_version
@@ -77,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if shards > 1
         ]
         points += [
-            project("L", shards, "full", link, calibration, collectives="broadcast")
+            project("L", shards, "full", link, calibration, carriage="broadcast")
             for shards in workers("L")
             for link in links
             if "L" in options.models
@@ -203,7 +204,7 @@ def project(
     link: Link,
     calibration: Calibration,
     *,
-    collectives: Collectives = "gather",
+    carriage: Carriage = "cheapest",
 ) -> Point:
     """Predict an iteration of one row on as many ranks as there are shards."""
     cost = iteration_cost(
@@ -211,11 +212,11 @@ def project(
         calibration,
         ranks=shards,
         link=link,
-        collectives=collectives,
+        carriage=carriage,
     )
     return Point(
         model=model,
-        halo=f"{halo}, by broadcasts" if collectives == "broadcast" else halo,
+        halo=f"{halo}, by broadcasts" if carriage == "broadcast" else halo,
         shards=shards,
         ranks=shards,
         basis="projected",
