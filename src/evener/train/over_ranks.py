@@ -195,7 +195,7 @@ def _train_shards(job: Job, communicator: Communicator, progress: OnStep | None)
     bound_s = _bound_s([_count(layer) for layer in network.layers], ranks)
     watch = _Watch(ranks, job.iterations, progress)
     loss = trainer.run(lambda now: watch.see(now.step), checkpoints=job.checkpoint)
-    told = _told(job, watch, ranks, bound_s, loss, _test(job, partial(_answer, network)))
+    told = _told(job, watch, ranks, bound_s, loss, _test(job, partial(whole_answer, network)))
     if job.out is not None:
         _write(network, job, job.out, grid)
     network.close()
@@ -276,8 +276,8 @@ def _count(layer: ShardedLayer) -> int:
     return sum(run.weight.numel() for run in layer.runs)
 
 
-def _answer(network: RankedNetwork, inputs_BI: Tensor) -> Tensor:
-    """Return the whole answer, (O, B), on every rank."""
+def whole_answer(network: RankedNetwork, inputs_BI: Tensor) -> Tensor:
+    """Return all outputs of some rows, (O, B), on every rank; every rank calls it."""
     mine = network.forward(inputs_BI).contiguous()
     sizes = np.diff(network.placement.bounds(network.shape.widths[-1])).tolist()
     answers = torch.empty(sum(sizes), len(inputs_BI), dtype=mine.dtype)
