@@ -60,6 +60,15 @@ def test_digits_are_learned_written_and_said(evener: Evener, tmp_path: Path) -> 
     assert out.stat().st_size > 1000
 
 
+def test_steps_are_logged_and_the_mean_loss_of_each_epoch_is_told(evener: Evener) -> None:
+    code, out, _ = evener(*SMALL, "--log", "steps.jsonl", "--json")
+
+    steps = [json.loads(line) for line in Path("steps.jsonl").read_text().splitlines()]
+    assert code == 0
+    assert [step["step"] for step in steps] == [1, 2, 3]
+    assert json.loads(out)["losses"] == [step["loss"] for step in steps]  # an epoch has one step
+
+
 def test_ranks_are_started_with_the_same_command(
     evener: Evener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +103,7 @@ def test_ranks_are_started_with_the_same_command(
         (("--shape", "3,2", "--resume"), "name its folder by --checkpoint"),
         (("--shape", "3,2", "-o", "notes.txt"), "notes.txt is already there"),
         (("--shape", "3,2", "-o", "no/net.onnx"), "there is no folder"),
+        (("--shape", "3,2", "--log", "notes.txt"), "it is no folder, and does not end in .jsonl"),
         (("--shape", "3,2", "--timeout", "0 s"), "is not above 0"),
         (("nowhere",), "nowhere"),
         (("nowhere", "--shape", "3,2"), "give either the folder of a project"),

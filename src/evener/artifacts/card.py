@@ -58,6 +58,9 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         feature_names: names of the columns, in the order in which the network reads them;
             "column=value" is 1 where that column says so. None in cards of older versions.
         topology: which neurons see which; None where all see all.
+        losses: mean loss of each epoch. None in cards of older versions.
+        communication_share: of the training's time in messages between ranks, of the rank that
+            waited most; None where one process trained.
     """
 
     kind: ClassVar[str] = "card"
@@ -79,3 +82,5 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     baselines: tuple[Baseline, ...]
     feature_names: tuple[str, ...] = ()
     topology: Topology | None = None
+    losses: tuple[float, ...] = ()
+    communication_share: float | None = None

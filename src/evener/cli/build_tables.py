@@ -58,8 +58,22 @@ def _(card: Card) -> RenderableType:
         _qualities(f"{network}, trained in {count(card.epochs, 'epoch')}", rows),
         f"{count(card.features, 'feature')}; rows: {split}; classes: {', '.join(card.classes)}; "
         f"seed {card.seed}",
+        *_learning(card),
         f"the ONNX file differs from the trained network by at most {card.export_error:.1e}",
     )
+
+
+def _learning(card: Card) -> list[str]:
+    """Say how the loss fell, where the card knows."""
+    if not card.losses:
+        return []
+    marks = sorted({0, *range(9, len(card.losses), 10), len(card.losses) - 1})
+    curve = ", ".join(f"{card.losses[mark]:.4g} (epoch {mark + 1})" for mark in marks)
+    share = card.communication_share
+    return [
+        f"loss: {curve}",
+        *([] if share is None else [f"{share:.1%} of the training's time in messages"]),
+    ]
 
 
 @lay_out.register

@@ -69,6 +69,7 @@ def command(
     seed: int,
     checkpoint: Path | None,
     resume: bool,
+    log: Path | None,
     timeout_s: float | None,
     out: Path | None,
     as_json: bool,
@@ -103,6 +104,7 @@ def command(
         seed=seed,
         checkpoint=checkpoint,
         resume=resume,
+        log=log,
         out=out,
     )
     if ranks is not None and ranks > 1 and not is_launched() and not is_torchrun():

@@ -175,6 +175,13 @@ def keeping_options(command: CommandT) -> CommandT:
             help="Go on from the newest checkpoint, if there is one; on any number of ranks.",
         ),
         click.option(
+            "--log",
+            metavar="DIR|FILE",
+            callback=values.through(values.read_path),
+            help="Log the loss, learning rate, speed, time in messages and norm of the gradient of "
+            "each step: for TensorBoard in a folder, or as lines of JSON in a .jsonl file.",
+        ),
+        click.option(
             "-o",
             "out",
             metavar="FILE",

@@ -34,6 +34,14 @@ class Figures(Protocol):
     def test(self) -> dict[str, float]:
         """Quality on the test split, by metric."""
 
+    @property
+    def losses(self) -> tuple[float, ...]:
+        """Mean loss of each epoch."""
+
+    @property
+    def communication_share(self) -> float | None:
+        """Of its time in messages between ranks; None where one process trained."""
+
 
 def make_card(
     trained: Figures,
@@ -71,4 +79,6 @@ def make_card(
         baselines=tuple(baselines),
         feature_names=dataset.feature_names,
         topology=topology,
+        losses=trained.losses,
+        communication_share=trained.communication_share,
     )

@@ -23,6 +23,8 @@ class Trained:
         section: how it was trained.
         validation: quality on the validation split, by metric.
         test: quality on the test split, by metric.
+        losses: mean loss of each epoch.
+        communication_share: of its time in messages between ranks; None where one process trained.
     """
 
     architecture: Architecture
@@ -31,6 +33,8 @@ class Trained:
     section: TrainSection
     validation: dict[str, float]
     test: dict[str, float]
+    losses: tuple[float, ...]
+    communication_share: float | None = None
 
 
 def train_network(
@@ -57,6 +61,13 @@ def train_network(
     """
     features, labels = dataset.rows("train")
     model = Classifier(architecture, features, len(dataset.classes), seed=section.seed)
+    losses: list[float] = []
+
+    def see(epoch: int, loss: float) -> None:
+        losses.append(loss)
+        if on_epoch is not None:
+            on_epoch(epoch, loss)
+
     train(
         model,
         features,
@@ -65,7 +76,7 @@ def train_network(
         batch=section.batch,
         learning_rate=section.learning_rate,
         seed=section.seed,
-        on_epoch=on_epoch,
+        on_epoch=see,
     )
     return Trained(
         architecture=architecture,
@@ -74,6 +85,7 @@ def train_network(
         section=section,
         validation=_quality(model, dataset, "validation"),
         test=_quality(model, dataset, "test"),
+        losses=tuple(losses),
     )
 
 

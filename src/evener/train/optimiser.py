@@ -27,13 +27,17 @@ class Optimiser:
     Args:
         recipe: which optimiser, and how it is set.
         network: whose weights it moves.
+        measures: whether the norm of every gradient is asked for.
 
     Attributes:
         gradient: of the network's parameters, in an array like theirs.
         views: the same by layer and run.
+        norm: of the gradient of the last step, before it was clipped; None where nobody needs it.
     """
 
-    def __init__(self, recipe: Recipe, network: RankedNetwork) -> None:
+    def __init__(self, recipe: Recipe, network: RankedNetwork, *, measures: bool = False) -> None:
+        self.norm: float | None = None
+        self._measures = measures
         self._parameters = network.parameters
         self._clip = recipe.clip
         self._norm = GradientNorm(network)
@@ -49,8 +53,10 @@ class Optimiser:
         Args:
             rate: the learning rate.
         """
-        if self._clip is not None:
-            scale = self._clip / (self._norm.of(self.views) + _NORM_EPSILON)
+        if self._measures or self._clip is not None:
+            self.norm = self._norm.of(self.views)
+        if self._clip is not None and self.norm is not None:
+            scale = self._clip / (self.norm + _NORM_EPSILON)
             if scale < 1:
                 self.gradient *= scale
         self._optimiser.param_groups[0]["lr"] = rate
@@ -106,6 +112,33 @@ class GradientNorm:
         self._communicator.all_gather(mine, self._parts)
         # An exactly rounded sum depends neither on order nor on who has which shard.
         return math.sqrt(math.fsum(np.concatenate(self._parts).tolist()))
+
+
+class MeasuredGradient:
+    """The norm of the gradient of plain steps, which is written only to be measured.
+
+    Args:
+        network: the rank's part.
+
+    Attributes:
+        norm: of the gradient that was measured last; None before.
+    """
+
+    def __init__(self, network: RankedNetwork) -> None:
+        self.norm: float | None = None
+        self._network = network
+        self._views = network.parameters.views_of(torch.zeros_like(network.parameters.flat))
+        self._norm = GradientNorm(network)
+
+    def see(self, wanted_BO: Tensor) -> None:
+        """Measure that of the batch that was compared last; every rank calls it.
+
+        Args:
+            wanted_BO: what it was compared with, and is once more, for the way back overwrites it.
+        """
+        self._network.differentiate(self._views)
+        self.norm = self._norm.of(self._views)
+        self._network.compare(wanted_BO)
 
 
 def _squares(gradients: Views) -> Iterator[float]:

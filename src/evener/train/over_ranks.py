@@ -32,6 +32,8 @@ from evener.train.shape import Shape
 from evener.train.sharded import ShardedLayer
 from evener.train.sharded_onnx import export_sharded, gather_parts
 from evener.train.sharding import count_weights
+from evener.train.step_log import Curve, logging_to
+from evener.train.trainer import Progress as TrainerProgress
 from evener.train.trainer import Trainer
 
 Layout = Literal["shards", "paper"]
@@ -72,6 +74,7 @@ class Job:
         layout: "shards", or "paper" with as many workers as the shape has shards.
         replicas: copies of the network, each of which takes a part of every batch.
         checkpoint: folder to go on from, if it has any, and to save into.
+        log: file or folder where each step is logged; see `evener.train.step_log`.
         out: file for the network as ONNX.
     """
 
@@ -82,6 +85,7 @@ class Job:
     layout: Layout = "shards"
     replicas: int = 1
     checkpoint: Path | None = None
+    log: Path | None = None
     out: Path | None = None
 
 
@@ -95,6 +99,7 @@ class TrainingResult(msgspec.Struct, frozen=True, kw_only=True):
         bytes_per_iteration: what all ranks together send in one.
         bound_s: time that the rank with most weights needs to pass them through memory.
         loss: mean over the iterations of the last epoch, each before its step.
+        losses: mean over those that this run took of each epoch; none in the paper's layout.
         test: share of test rows whose largest output is the right one; None without such rows.
         iterations: how many were taken in this run.
         batch: rows of each.
@@ -112,6 +117,7 @@ class TrainingResult(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_iteration: float
     bound_s: float
     loss: float
+    losses: tuple[float, ...]
     test: float | None
     iterations: int
     batch: int
@@ -190,12 +196,21 @@ def _train_shards(job: Job, communicator: Communicator, progress: OnStep | None)
     grid = Grid.of(ranks, job.replicas)
     network = RankedNetwork(shape, grid.shards, loss="cross-entropy" if softmax else "squared")
     inputs, wanted = torch.from_numpy(rows.inputs), torch.from_numpy(rows.wanted)
-    trainer = Trainer(network, job.recipe, inputs, wanted, grid=grid)
+    trainer = Trainer(network, job.recipe, inputs, wanted, grid=grid, norms=job.log is not None)
     trainer.steps = job.iterations
     bound_s = _bound_s([_count(layer) for layer in network.layers], ranks)
     watch = _Watch(ranks, job.iterations, progress)
-    loss = trainer.run(lambda now: watch.see(now.step), checkpoints=job.checkpoint)
-    told = _told(job, watch, ranks, bound_s, loss, _test(job, partial(whole_answer, network)))
+    curve = Curve()
+    with logging_to(job.log, ranks) as log:
+
+        def see(now: TrainerProgress) -> None:
+            watch.see(now.step)
+            curve.see(now.epoch, now.loss)
+            log(now)
+
+        loss = trainer.run(see, checkpoints=job.checkpoint)
+    test = _test(job, partial(whole_answer, network))
+    told = _told(job, watch, ranks, bound_s, loss, test, curve.means)
     if job.out is not None:
         _write(network, job, job.out, grid)
     network.close()
@@ -236,6 +251,7 @@ def _told(
     bound_s: float,
     loss: float,
     test: float | None,
+    losses: tuple[float, ...] = (),
 ) -> TrainingResult:
     """Put together what ranks have seen."""
     iterations = watch.taken
@@ -252,6 +268,7 @@ def _told(
         bytes_per_iteration=float(sent.sum()),
         bound_s=float(bounds.max()),
         loss=loss,
+        losses=losses,
         test=test,
         iterations=iterations,
         batch=job.recipe.batch,

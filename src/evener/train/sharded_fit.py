@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.files import write_whole
 from evener.artifacts.project import TrainSection
 from evener.artifacts.topology import Topology
 from evener.comm.communicator import Communicator
@@ -39,6 +40,7 @@ OnEpoch = Callable[[int], object]
 
 _TOGETHER: Final = 1024  # rows that are answered at a time
 _CHECKPOINTS: Final = 10  # of a training
+_LOSSES: Final = "losses.json"
 
 
 class ShardedFit(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +53,9 @@ class ShardedFit(msgspec.Struct, frozen=True, kw_only=True):
         section: how it was trained.
         validation: quality on the validation split, by metric.
         test: quality on the test split, by metric.
+        losses: mean loss of each epoch, to six digits: more depend on the number of ranks.
+        communication_share: of the time in messages between ranks, of the rank that waited most;
+            None with one rank.
         export_error: largest difference between a probability of the file and of the trainer.
         content: the ONNX file on the first rank, nothing on others.
     """
@@ -61,6 +66,8 @@ class ShardedFit(msgspec.Struct, frozen=True, kw_only=True):
     section: TrainSection
     validation: dict[str, float]
     test: dict[str, float]
+    losses: tuple[float, ...]
+    communication_share: float | None
     export_error: float
     content: bytes
 
@@ -116,14 +123,11 @@ def fit_sharded(
         wanted = torch.from_numpy(smoothed[labels].astype(np.float32))
         trainer = Trainer(network, recipe, inputs, wanted, grid=grid)
         per_epoch = recipe.steps_per_epoch(len(features))
-
-        def see(progress: Progress) -> None:
-            if on_epoch is not None and grid.world.rank == 0 and progress.step % per_epoch == 0:
-                on_epoch(progress.epoch)
-
+        watch = _Watch(grid, per_epoch, checkpoints, on_epoch)
         every = -(-recipe.epochs // _CHECKPOINTS) * per_epoch
-        trainer.run(see, checkpoints=checkpoints, every=every)
+        trainer.run(watch.see, checkpoints=checkpoints, every=every)
         scaling.fold(network)
+        share = watch.largest_share()
         found = _finish(network, grid, dataset, str(architecture))
         network.close()
         grid.close()
@@ -132,8 +136,57 @@ def fit_sharded(
         topology=shape.topology,
         weights=count_weights(shape.topology, widths) + sum(widths[1:]),
         section=section,
+        losses=watch.losses,
+        communication_share=share,
         **found,
     )
+
+
+class _Watch:
+    """Sees each step, and keeps the losses of epochs beside the checkpoints."""
+
+    def __init__(
+        self, grid: Grid, per_epoch: int, folder: Path | None, on_epoch: OnEpoch | None
+    ) -> None:
+        self._grid = grid
+        self._per_epoch = per_epoch
+        self._on_epoch = on_epoch
+        self._sum = 0.0
+        self._share = 0.0
+        self._path = None if folder is None else folder / _LOSSES
+        self._losses: list[float] = []
+        if self._path is not None and self._path.is_file():
+            self._losses = msgspec.json.decode(self._path.read_bytes(), type=list[float])
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        """Mean loss of each epoch."""
+        return tuple(self._losses)
+
+    def see(self, progress: Progress) -> None:
+        """Note a step; checkpoints are between epochs, and so whole ones are seen."""
+        self._share = progress.communication_share or 0.0
+        self._sum += progress.loss
+        if progress.step % self._per_epoch:
+            return
+        mean = float(f"{self._sum / self._per_epoch:.6g}")
+        self._sum = 0.0
+        self._losses = [*self._losses[: progress.epoch - 1], mean]
+        if self._grid.world.rank > 0:
+            return
+        if self._path is not None:
+            write_whole(self._path, msgspec.json.encode(self._losses))
+        if self._on_epoch is not None:
+            self._on_epoch(progress.epoch)
+
+    def largest_share(self) -> float | None:
+        """Return the share of time in messages of the rank that waited most; every rank asks."""
+        world = self._grid.world
+        if world.size == 1:
+            return None
+        shares = np.zeros((world.size, 1))
+        world.all_gather(np.array([self._share]), list(shares))
+        return float(shares.max())
 
 
 def _finish(network: RankedNetwork, grid: Grid, dataset: Dataset, name: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from evener.train.checkpoint import Training, digest_rows, load_checkpoint, save
 from evener.train.draw import input_noise, row_order
 from evener.train.dropout import Dropout
 from evener.train.grid import Grid
-from evener.train.optimiser import Optimiser
+from evener.train.optimiser import MeasuredGradient, Optimiser
 from evener.train.ranked import Masks, RankedNetwork
 from evener.train.recipe import Recipe
 
@@ -40,6 +40,8 @@ class Progress:
         steps_per_s: since this run of the training began.
         left_s: seconds until its end, if the rest goes as it went.
         communication_share: of this rank's time since then in messages; None where it is not known.
+        gradient_norm: of the gradient of all weights and biases, before it was clipped; None where
+            nobody needs it.
     """
 
     step: int
@@ -51,6 +53,7 @@ class Progress:
     steps_per_s: float
     left_s: float
     communication_share: float | None
+    gradient_norm: float | None
 
 
 OnProgress = Callable[[Progress], object]
@@ -66,6 +69,8 @@ class Trainer:
         inputs_RI: rows that go in, finite.
         wanted_RO: what the network should answer to each.
         grid: where the rank stands; the network's ranks are all there are if None.
+        norms: whether to say the norm of every step's gradient. Plain steps write no gradient, and
+            then go back twice.
         clock: seconds.
 
     Attributes:
@@ -85,6 +90,7 @@ class Trainer:
         wanted_RO: Tensor,
         *,
         grid: Grid | None = None,
+        norms: bool = False,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         check_rows(network.shape.widths, inputs_RI, wanted_RO)
@@ -97,7 +103,8 @@ class Trainer:
         self._per_epoch = recipe.steps_per_epoch(len(inputs_RI))
         self.steps = recipe.epochs * self._per_epoch
         plain = recipe.plain and self._grid.replicas.size == 1
-        self.optimiser = None if plain else Optimiser(recipe, network)
+        self.optimiser = None if plain else Optimiser(recipe, network, measures=norms)
+        self._measure = MeasuredGradient(network) if plain and norms else None
         self._dropout: Dropout | None = None
         if recipe.dropout:
             layers = range(1, len(network.shape.widths))
@@ -219,6 +226,8 @@ class Trainer:
         if not math.isfinite(loss):
             self._explain(loss, rate, saw=mine.start < mine.stop)
         if self.optimiser is None:
+            if self._measure is not None:
+                self._measure.see(wanted)
             self.network.step_down(rate)
         else:
             if mine.start < mine.stop:
@@ -253,6 +262,12 @@ class Trainer:
         """How long this rank was in messages; None where nobody counts."""
         communicator = self._grid.world
         return communicator.seconds if isinstance(communicator, Timed) else None
+
+    @property
+    def gradient_norm(self) -> float | None:
+        """Norm of the gradient of the last step, before it was clipped; None if nobody needs it."""
+        source = self.optimiser or self._measure
+        return None if source is None else source.norm
 
     @property
     def epoch(self) -> int:
@@ -319,6 +334,7 @@ class _Watch:
             steps_per_s=taken / elapsed_s,
             left_s=elapsed_s / taken * (trainer.steps - trainer.step),
             communication_share=share,
+            gradient_norm=trainer.gradient_norm,
         )
 
 

@@ -53,6 +53,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
         seed: what weights, the order of rows and random rows are drawn from.
         checkpoint: folder to save into.
         resume: whether to go on from what lies there, if anything does.
+        log: file of lines or folder for TensorBoard where each step is logged.
         out: file for the network as ONNX.
     """
 
@@ -72,6 +73,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     checkpoint: Path | None = None
     resume: bool = False
+    log: Path | None = None
     out: Path | None = None
 
     def check(self) -> None:
@@ -100,6 +102,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
             "--optimiser": self.optimiser != "sgd",
             "--activation": self.activation not in ("relu", "sigmoid"),
             "--checkpoint": self.checkpoint is not None,
+            "--log": self.log is not None,
             "-o": self.out is not None,
             "PROJECT": self.project is not None,
         }
@@ -129,6 +132,7 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
     from evener.train.recipe import Recipe
     from evener.train.shape import Shape
     from evener.train.sharding import Placement
+    from evener.train.step_log import check_log
 
     dataset = _dataset(wish)
     widths, activation = _layers(wish, dataset)
@@ -145,6 +149,8 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
         Placement.even(wish.shards or ranks // wish.replicas, ranks // wish.replicas)
     if wish.checkpoint is not None:
         _check_checkpoint(wish.checkpoint, resume=wish.resume)
+    if wish.log is not None:
+        check_log(wish.log, goes_on=wish.resume)
     batch = wish.batch or (1 if dataset is None else _BATCH)
     rows = _random_rows(widths, batch, wish.seed) if dataset is None else _rows(dataset, wish)
     per_epoch = -(-len(rows.inputs) // batch)
@@ -177,6 +183,7 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
         layout=wish.layout,
         replicas=wish.replicas,
         checkpoint=wish.checkpoint,
+        log=wish.log,
         out=wish.out,
     )
 
