@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -201,8 +202,10 @@ def test_a_network_that_ranks_trained_flows_on_and_is_that_of_one_rank(project: 
 
     together = first.network.read_bytes()
     first.network.unlink()
-    assert build_project(project).ran == ("train",)
+    alone = build_project(project)
     assert first.network.read_bytes() == together
+    assert alone.ran == ("train", "report")  # which shows how long ranks waited, and one does not
+    assert msgspec.structs.replace(first.card, communication_share=None) == alone.card
 
 
 def test_a_build_of_shards_that_was_stopped_goes_on_from_its_checkpoint(project: Path) -> None:

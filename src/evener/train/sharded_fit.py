@@ -22,10 +22,10 @@ from evener.comm.communicator import Communicator
 from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.data.dataset import Dataset
+from evener.train.answers import whole_answers
 from evener.train.grid import Grid
 from evener.train.loop import INPUT_NOISE, LABEL_SMOOTHING, WEIGHT_DECAY, one_thread
 from evener.train.metrics import quality
-from evener.train.over_ranks import whole_answer
 from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
 from evener.train.scaling import Scaling
@@ -218,4 +218,4 @@ def _probabilities(
 ) -> NDArray[np.floating[Any]]:
     """Return the probabilities (rows, classes) of some rows, on every rank."""
     rows = torch.split(torch.tensor(features), _TOGETHER)
-    return np.concatenate([whole_answer(network, some).T.numpy() for some in rows])
+    return np.concatenate([whole_answers(network, some).T.numpy() for some in rows])
