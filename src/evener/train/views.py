@@ -155,7 +155,7 @@ class Neuron:
     def incoming(self) -> dict[int, float]:
         """Its weights by the neuron of the layer before; coarse values are counted behind those.
 
-        Where ranks add up sums (see `evener.train.carriage`), those from other ranks' neurons are on
+        Where ranks add up sums (`evener.train.carriage`), those from other ranks' neurons are on
         the ranks of these.
 
         Raises:
