@@ -25,7 +25,8 @@ def test_m_learns_from_pairs_that_differ_by_noise_only() -> None:
 
 
 def test_learning_looks_at_pictures_that_it_never_saw(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweet_spot, "TRIAL", {"M": 2})
+    monkeypatch.setattr(sweet_spot, "TRIAL", {"M": 8})
+    monkeypatch.setattr(sweet_spot, "M_RATES", (0.003, 0.001))
     widths = (2048, 24, 2048)
 
     learned = sweet_spot.learn(
