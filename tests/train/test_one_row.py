@@ -10,6 +10,7 @@ from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
 from evener.comm.virtual import run_ranks
 from evener.train.activations import Activation
+from evener.train.carriage import Carriage
 from evener.train.loop import one_thread
 from evener.train.one_row import STEPS_HELD, Matrix, OneRow
 from evener.train.ranked import RankedNetwork
@@ -76,6 +77,25 @@ def test_the_number_of_ranks_does_not_change_a_bit(topology: Topology) -> None:
         return network
 
     assert deviation(Twin(shape, [train(Alone())]), Twin(shape, run_ranks(2, train))) == 0
+
+
+@pytest.mark.parametrize("carriage", ["gather", "sums"])
+def test_a_dense_network_on_two_ranks_agrees_too(carriage: Carriage) -> None:
+    shape = Shape(WIDTHS, TANH, Topology(shards=2))
+    inputs, wanted = rows(STEPS_HELD + 5)
+
+    def train(communicator: Communicator) -> RankedNetwork:
+        network = RankedNetwork(shape, communicator, dtype=torch.float64, carriage=carriage)
+        for row, answer in zip(inputs, wanted, strict=True):
+            network.descend(row[None], answer[None], 0.01)
+        network.close()
+        return network
+
+    plain = Twin(shape, [RankedNetwork(shape, Alone(), dtype=torch.float64)])
+    for row, answer in zip(inputs, wanted, strict=True):
+        plain.descend(row[None], answer[None], 0.01)
+
+    assert deviation(Twin(shape, run_ranks(2, train)), plain) <= 1e-13
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES[:2], ids=str)

@@ -20,6 +20,17 @@ from torch import Tensor
 
 STEPS_HELD: Final = 32
 """Steps after which large matrices are written."""
+_LARGE: Final = 1 << 18  # so many weights fill the cache of a core
+
+
+def worth_holding(weights: int) -> bool:
+    """Return whether it pays to hold back steps of one row from so many weights.
+
+    Args:
+        weights: of a shard; of the whole layer, on whatever ranks, where everyone sees everything.
+            So it does not depend on who has which shard.
+    """
+    return weights >= _LARGE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,14 +13,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from evener.comm.communicator import Communicator
 from evener.train.draw import weight_row
+from evener.train.one_row import worth_holding
+from evener.train.partial_sums import SummedLayer
 from evener.train.reach import Reach
 from evener.train.shape import Shape
 from evener.train.sharded import Columns, Run, ShardedLayer, same_shapes
 from evener.train.sharding import Indices, Placement, block_bounds, coarse_groups
 
 _ALIGNED: Final = 64
-_LARGE: Final = 1 << 18  # so many weights fill the cache of a core
 
 Views = list[list[tuple[Tensor, Tensor]]]
 """Weights (S, M, C) and biases (S, M, 1) of each run of each layer."""
@@ -69,24 +71,36 @@ class Parameters:
 
 
 def make_layers(
-    shape: Shape, placement: Placement, reaches: Sequence[Reach], rank: int, dtype: torch.dtype
-) -> tuple[list[ShardedLayer], Parameters]:
-    """Draw the weights of a rank's shards, and no others.
+    shape: Shape,
+    placement: Placement,
+    reaches: Sequence[Reach],
+    communicator: Communicator,
+    dtype: torch.dtype,
+    *,
+    summed: Sequence[bool],
+) -> tuple[list[ShardedLayer | SummedLayer], Parameters]:
+    """Draw the weights of a rank, and no others.
 
     Args:
         shape: the network.
         placement: which rank has which shards.
         reaches: the rank's buffers before each layer but the input.
-        rank: which.
+        communicator: the ranks.
         dtype: of the weights.
+        summed: of each layer but the input, whether ranks add up its sums.
     """
     layers = range(1, len(shape.widths))
-    runs = [runs_of(shape, placement, reaches[layer - 1].columns, layer, rank) for layer in layers]
+    rank = communicator.rank
+    runs = [
+        runs_of(shape, placement, reaches[layer - 1].columns, layer, rank, summed=summed[layer - 1])
+        for layer in layers
+    ]
     parameters = Parameters([[one.shape for one in of_layer] for of_layer in runs], dtype)
-    made = []
+    made: list[ShardedLayer | SummedLayer] = []
     for layer in layers:
         reach = reaches[layer - 1]
-        first = int(placement.bounds(shape.widths[layer])[rank])
+        bounds = placement.bounds(shape.widths[layer]).tolist()
+        first = bounds[rank]
         found = []
         for one, (weight_SMC, bias_SM1) in zip(
             runs[layer - 1], parameters.views[layer - 1], strict=True
@@ -104,6 +118,10 @@ def make_layers(
                     held=_held(shape, layer, one),
                 )
             )
+        if summed[layer - 1]:
+            views, held = parameters.views[layer - 1][0], found[0].held
+            made.append(SummedLayer(communicator, bounds, *views, held=held))
+            continue
         made.append(ShardedLayer(found, sum(neurons_of_shards(shape, placement, layer, rank))))
     return made, parameters
 
@@ -120,7 +138,7 @@ class Planned:
 
     Attributes:
         shards: as counted on their rank; the first one alone if they are one matrix.
-        rows: their neurons among those of the rank.
+        rows: their neurons, counted from the rank's first one.
         columns: what each sees.
     """
 
@@ -136,9 +154,17 @@ class Planned:
 
 
 def runs_of(
-    shape: Shape, placement: Placement, columns: Sequence[Indices], layer: int, rank: int
+    shape: Shape,
+    placement: Placement,
+    columns: Sequence[Indices],
+    layer: int,
+    rank: int,
+    *,
+    summed: bool,
 ) -> list[Planned]:
     """List the runs of a layer; all shards of a rank are one matrix where the network is dense.
+
+    Where ranks add up sums, that matrix is of all neurons, those of ranks before and behind too.
 
     Args:
         shape: the network.
@@ -146,7 +172,11 @@ def runs_of(
         columns: what each of the rank's shards sees.
         layer: from 1.
         rank: which.
+        summed: whether ranks add up the layer's sums.
     """
+    if summed:
+        first = int(placement.bounds(shape.widths[layer])[rank])
+        return [Planned(range(1), slice(-first, shape.widths[layer] - first), [columns[0]])]
     neurons = neurons_of_shards(shape, placement, layer, rank)
     if shape.topology.halo == "full":
         neurons = [sum(neurons)]
@@ -162,14 +192,11 @@ def runs_of(
 
 
 def _held(shape: Shape, layer: int, run: Planned) -> bool:
-    """Return whether it pays to hold back steps of one row; not by who has which shard.
-
-    What everyone sees is held back for all shards at once, anything else for each.
-    """
+    """Return whether steps of one row are held back; see `evener.train.one_row`."""
     if shape.topology.halo == "full" or (layer == 1 and shape.topology.input == "replicated"):
-        return shape.widths[layer - 1] * shape.widths[layer] >= _LARGE
+        return worth_holding(shape.widths[layer - 1] * shape.widths[layer])
     _, neurons, seen = run.shape
-    return neurons * seen >= _LARGE
+    return worth_holding(neurons * seen)
 
 
 def _draw(
@@ -186,7 +213,9 @@ def _draw(
     count = shape.widths[layer - 1] + coarse + 1
     weights, biases = weight_SMC.numpy(), bias_SM1.numpy()
     for shard, columns in enumerate(seen):
-        bound = len(columns) ** -0.5
+        # A rank that adds up sums has a part only of what its neurons see.
+        seen_by_one = shape.widths[layer - 1] if shape.topology.halo == "full" else len(columns)
+        bound = seen_by_one**-0.5
         for row in range(weights.shape[1]):
             neuron = first + shard * weights.shape[1] + row
             drawn = weight_row(shape.seed, layer, neuron, count)
