@@ -67,8 +67,9 @@ def iteration_cost(
     replicas: int = 1,
     link: Link | None = None,
     collectives: Collectives = "gather",
+    remembered: int | None = None,
 ) -> IterationCost:
-    """Predict an iteration of plain gradient descent.
+    """Predict an iteration of training.
 
     Args:
         shape: the network; its shards are placed as evenly as can be.
@@ -80,6 +81,8 @@ def iteration_cost(
         link: between ranks; that of the calibration if None.
         collectives: how a dense layer's values reach all ranks: all at once, or one broadcast from
             each rank, as the paper thinks of.
+        remembered: numbers that the optimiser keeps for each weight; None for plain gradient
+            descent, which on one replica updates weights in place.
 
     Raises:
         InputError: ranks that the replicas do not divide, fewer rows or shards than it takes, or
@@ -117,7 +120,7 @@ def iteration_cost(
                 calibration,
                 run.batch,
                 first=number == 0,
-                fused=replicas == 1,
+                written=None if replicas == 1 and remembered is None else 1 + (remembered or 0),
             )
         )
         if number:
@@ -289,23 +292,23 @@ def _back(
     batch: int,
     *,
     first: bool,
-    fused: bool,
+    written: int | None,
 ) -> Seconds:
     """Each weight is read for the gradient of what was seen, and then read and written.
 
     Of a dense layer and one row both happen while it is in the cache. Where gradients of weights
-    are kept, they are written and read besides.
+    and what an optimiser remembers are written, each of them passes through memory besides.
     """
     passes = 0 if first else 1
     product_s = 2 * batch * layer.weights_R / rate_at(of.products, batch)
     read_R = VALUE_BYTES * layer.weights_R / _each(of.reads, weights_R)
     update_R = 2 * VALUE_BYTES * layer.weights_R / _each(of.updates, weights_R)
-    if fused and batch == 1 and layer.dense:
+    if written is None and batch == 1 and layer.dense:
         seconds_R = np.maximum(update_R, (1 + passes) * product_s)
     else:
         seconds_R = passes * np.maximum(read_R, product_s) + np.maximum(update_R, product_s)
-    if not fused:
-        seconds_R = seconds_R + update_R
+    if written is not None:
+        seconds_R = seconds_R + written * update_R
     return seconds_R + _calls_s(layer, of, batch) / 2
 
 
