@@ -6,6 +6,7 @@ from evener.artifacts.topology import Halo, Topology
 from evener.comm.communicator import Communicator
 from evener.comm.virtual import run_ranks
 from evener.train.footprint import arrays_bytes
+from evener.train.partial_sums import SummedLayer
 from evener.train.ranked import RankedNetwork
 from evener.train.shape import Shape
 
@@ -39,8 +40,11 @@ def test_ranks_hold_what_they_see(halo: Halo) -> None:
         seen = [reach.rows for reach in ranked.reaches]
         runs = [run for layer in ranked.layers for run in layer.runs]
         weights = sum(run.weight.numel() + run.bias.numel() for run in runs)
+        summed = [isinstance(layer, SummedLayer) for layer in ranked.layers]
+        sums = sum(width for width, adds in zip(network.widths[1:], summed, strict=True) if adds)
+        assert any(summed) == (halo == "full")
         outputs = ranked.outputs.stop - ranked.outputs.start
-        return int(4 * (weights + 5 * (seen[0] + 2 * sum(seen[1:]) + 2 * outputs)))
+        return int(4 * (weights + 5 * (seen[0] + 2 * sum(seen[1:]) + sums + 2 * outputs)))
 
     found = arrays_bytes(network, ranks=2, replicas=1, batch=5, remembered=None)
 

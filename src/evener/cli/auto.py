@@ -7,7 +7,6 @@ import click
 import msgspec
 
 from evener.cli import output, values
-from evener.cli.layout import table
 from evener.cli.options import CommandT, together
 from evener.cli.ranked import on_ranks
 from evener.cli.verb import Invocation
@@ -173,6 +172,8 @@ def _object(trained: dict[str, Any], choice: "TrainingChoice") -> dict[str, Any]
 
 def _lines(choice: "TrainingChoice") -> Iterator[Any]:
     """Lay out what was looked at, and why one was chosen."""
+    from evener.cli.layout import table
+
     rows = [
         (
             one.layout,

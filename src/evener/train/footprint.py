@@ -39,10 +39,13 @@ def arrays_bytes(
     numbers = 0
     for number, layer in enumerate(traffic_of(shape.topology, shape.widths, placement)):
         before, here = shape.widths[number : number + 2]
-        seen = placement.ranks * before
-        if not layer.dense and (number or shape.topology.input == "sharded"):
+        biases, seen = here, placement.ranks * before
+        if layer.summed:  # each rank has a sum and a bias for every neuron, and sees its own values
+            biases, seen = placement.ranks * here, before
+            numbers += rows * biases
+        elif not layer.dense and (number or shape.topology.input == "sharded"):
             seen = before + sum(sum(peers.values()) for peers in layer.received)
-        numbers += numbers_each * (int(layer.weights_R.sum()) + here)
+        numbers += numbers_each * (int(layer.weights_R.sum()) + biases)
         numbers += rows * seen * (_BOTH if number else 1)
     numbers += _BOTH * rows * shape.widths[-1]
     return VALUE_BYTES * numbers * replicas

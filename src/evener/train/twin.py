@@ -54,7 +54,7 @@ class Twin:
                 for rows, columns, part, bias_part in parts_of(network, layer):
                     weight[rows, columns] = part.double()
                     mask[rows, columns] = 1.0
-                    bias[rows[:, 0]] = bias_part.double()
+                    bias[rows[:, 0]] += bias_part.double()  # 0 but on one rank
             self.weights.append(weight.requires_grad_())
             self.masks.append(mask)
             self.biases.append(bias.requires_grad_())
