@@ -21,6 +21,7 @@ from evener.artifacts.topology import Topology
 from evener.comm.collectives import MOST_DIRECT
 from evener.errors import InputError
 from evener.train.carriage import Carriage
+from evener.train.one_row import STEPS_HELD
 from evener.train.shape import Shape
 from evener.train.sharding import Placement
 from evener.train.traffic import VALUE_BYTES, LayerTraffic, Received, traffic_of
@@ -299,17 +300,18 @@ def _back(
 ) -> Seconds:
     """Each weight is read for the gradient of what was seen, and then read and written.
 
-    Of a dense layer and one row both happen while it is in the cache. Where gradients of weights
-    and what an optimiser remembers are written, each of them passes through memory besides.
+    Steps of one row are written to large layers once in so many, by products of so many rows. Where
+    gradients of weights and what an optimiser remembers are written, each passes through memory
+    besides.
     """
     passes = 0 if first else 1
     product_s = 2 * batch * layer.weights_R / rate_at(of.products, batch)
     read_R = VALUE_BYTES * layer.weights_R / _each(of.reads, weights_R)
     update_R = 2 * VALUE_BYTES * layer.weights_R / _each(of.updates, weights_R)
-    if written is None and batch == 1 and layer.dense:
-        seconds_R = np.maximum(update_R, (1 + passes) * product_s)
-    else:
-        seconds_R = passes * np.maximum(read_R, product_s) + np.maximum(update_R, product_s)
+    step_R = np.maximum(update_R, product_s)
+    if written is None and batch == 1 and layer.held:
+        step_R = update_R / STEPS_HELD + 2 * layer.weights_R / rate_at(of.products, STEPS_HELD)
+    seconds_R = passes * np.maximum(read_R, product_s) + step_R
     if written is not None:
         seconds_R = seconds_R + written * update_R
     return seconds_R + _calls_s(layer, of, batch) / 2
