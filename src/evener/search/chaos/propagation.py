@@ -82,7 +82,8 @@ def measure_chi(probe: Probe, density: float, rng: np.random.Generator) -> tuple
         where the sums did.
 
     Example:
-        >>> chi, links = measure_chi(Probe("relu", 2.0, 0.0, width=200), 1.0, np.random.default_rng(0))
+        >>> probe = Probe("relu", 2.0, 0.0, width=200)
+        >>> chi, links = measure_chi(probe, 1.0, np.random.default_rng(0))
         >>> 0.9 < chi < 1.1, links.value
         (True, 1.0)
     """
