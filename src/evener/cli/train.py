@@ -126,7 +126,7 @@ def command(
         out=out,
     )
     swept = read_sweep(wish, settings=sweep, seeds=seeds, equal_weights=equal_weights)
-    chosen = is_auto(wish, auto=auto, halo_open=halo == "auto", within_s=within_s)
+    chosen = is_auto(auto=auto, halo_open=halo == "auto", within_s=within_s)
     if swept is not None and chosen:
         raise InputError("--sweep compares networks, and --auto trains one: leave out either")
     if swept is not None:
