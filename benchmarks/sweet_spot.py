@@ -224,7 +224,11 @@ def study(
     each = [one for shape in shapes for one in seeded(shape, seeds)]
     cells = list(over(partial(cell, data, recipe), each))
     found = [
-        summed_up(shape, cells[number * seeds : (number + 1) * seeds])
+        summed_up(
+            shape,
+            cells[number * seeds : (number + 1) * seeds],
+            equal_weights=name.endswith("equal weights"),
+        )
         for number, shape in enumerate(shapes)
     ]
     return Study(name=name, data=f"{data}: {rows}", recipe=recipe, found=found)
