@@ -20,7 +20,7 @@ from evener.units import count, show
 if TYPE_CHECKING:
     from evener.comm.communicator import Communicator
     from evener.train.over_ranks import TrainingResult
-    from evener.workflow.training import Hidden, Layout, Optimiser
+    from evener.workflow.training import Hidden, Layout, Optimiser, Precision
 
 
 @click.command(
@@ -66,6 +66,7 @@ def command(
     epochs: int | None,
     optimiser: str,
     learning_rate: float | None,
+    precision: str,
     seed: int,
     checkpoint: Path | None,
     resume: bool,
@@ -100,6 +101,7 @@ def command(
         epochs=epochs,
         optimiser=cast("Optimiser", optimiser),
         learning_rate=learning_rate,
+        precision=cast("Precision", precision),
         activation=cast("Hidden", activation),
         seed=seed,
         checkpoint=checkpoint,

@@ -150,6 +150,14 @@ def learning_options(command: CommandT) -> CommandT:
             help="How far a step goes.  [default: 0.1; momentum: 0.01; adamw: 0.003]",
         ),
         click.option(
+            "--precision",
+            type=click.Choice(["float32", "bfloat16"]),
+            default="float32",
+            show_default=True,
+            help="In which weights and values are multiplied; bfloat16 pays with large layers and "
+            "batches where the processor multiplies it itself.",
+        ),
+        click.option(
             "--seed",
             type=click.IntRange(min=0, max=2**32 - 1),
             default=0,

@@ -15,10 +15,12 @@ from evener.errors import InputError
 from evener.train.activations import RULES
 from evener.train.ghosts import Everything, Ghosts
 from evener.train.losses import LossName, make_loss
+from evener.train.mixed import MixedLayer, Precision
 from evener.train.parameters import Views, make_layers, neurons_of_shards
 from evener.train.pool import Pool
 from evener.train.reach import Reach, reach_of
 from evener.train.shape import Shape
+from evener.train.sharded import ShardedLayer
 from evener.train.sharding import Placement, coarse_groups, most_seeing
 from evener.train.work import LayerWork, Work
 
@@ -85,7 +87,10 @@ class RankedNetwork:
         self._loss = make_loss(
             loss, communicator, neurons_of_shards(shape, self.placement, count - 1, rank)
         )
-        self._works: dict[int, Work] = {}
+        self._layers_in: dict[Precision, Sequence[ShardedLayer | MixedLayer]] = {
+            "float32": self.layers
+        }
+        self._works: dict[tuple[int, Precision], Work] = {}
         self._work: Work | None = None
 
     @property
@@ -114,14 +119,21 @@ class RankedNetwork:
         bounds = self.placement.bounds(self.shape.widths[layer])
         return slice(int(bounds[self.rank]), int(bounds[self.rank + 1]))
 
-    def forward(self, inputs_BI: Tensor, *, masks: Masks | None = None) -> Tensor:
+    def forward(
+        self,
+        inputs_BI: Tensor,
+        *,
+        masks: Masks | None = None,
+        precision: Precision = "float32",
+    ) -> Tensor:
         """Compute the answers of this rank's outputs, (N, B), which the next call overwrites.
 
         Args:
             inputs_BI: whole rows; of a sharded input a rank reads its own neurons.
             masks: what each layer's answers are multiplied by; nothing if None.
+            precision: of products, on the way back too; see `evener.train.mixed`.
         """
-        work = self._work = self._work_of(len(inputs_BI))
+        work = self._work = self._work_of(len(inputs_BI), precision)
         if self.shape.topology.input == "sharded":
             inputs_BI = inputs_BI[:, self.neurons_of(0)]
         work.read.copy_(inputs_BI.T)
@@ -208,12 +220,12 @@ class RankedNetwork:
             yield layer
             layer.take_back()
 
-    def _work_of(self, batch: int) -> Work:
-        if batch not in self._works:
-            self._works[batch] = self._make_work(batch)
-        return self._works[batch]
+    def _work_of(self, batch: int, precision: Precision) -> Work:
+        if (batch, precision) not in self._works:
+            self._works[batch, precision] = self._make_work(batch, precision)
+        return self._works[batch, precision]
 
-    def _make_work(self, batch: int) -> Work:
+    def _make_work(self, batch: int, precision: Precision) -> Work:
         def zeros(rows: int) -> Tensor:
             return torch.zeros(rows, batch, dtype=self._dtype)
 
@@ -225,7 +237,9 @@ class RankedNetwork:
         outputs = zeros(self.outputs.stop - self.outputs.start)
         last_gradient = torch.zeros_like(outputs)
         made = []
-        for index, layer in enumerate(self.layers):
+        if precision not in self._layers_in:
+            self._layers_in[precision] = [MixedLayer(layer, precision) for layer in self.layers]
+        for index, layer in enumerate(self._layers_in[precision]):
             out_NB, gradient_NB, collected_NB = outputs, last_gradient, None
             if index + 1 < len(self.layers):
                 own = self.reaches[index + 1].own

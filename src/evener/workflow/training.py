@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Layout = Literal["shards", "paper"]
 Optimiser = Literal["sgd", "momentum", "adamw"]
+Precision = Literal["float32", "bfloat16"]
 Hidden = Literal["sigmoid", "tanh", "relu", "gelu"]
 MOMENTUM: Final = 0.9
 DEFAULT_ITERATIONS: Final = 20
@@ -49,6 +50,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
         epochs: passes over the rows.
         optimiser: what makes a step of a gradient.
         learning_rate: of it; its usual one if None.
+        precision: of products; see `evener.train.mixed`.
         activation: of hidden layers.
         seed: what weights, the order of rows and random rows are drawn from.
         checkpoint: folder to save into.
@@ -69,6 +71,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
     epochs: int | None = None
     optimiser: Optimiser = "sgd"
     learning_rate: float | None = None
+    precision: Precision = "float32"
     activation: Hidden = "relu"
     seed: int = 0
     checkpoint: Path | None = None
@@ -100,6 +103,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
             "--halo and the like": self.topology != Topology(),
             "--replicas": self.replicas > 1,
             "--optimiser": self.optimiser != "sgd",
+            "--precision": self.precision != "float32",
             "--activation": self.activation not in ("relu", "sigmoid"),
             "--checkpoint": self.checkpoint is not None,
             "--log": self.log is not None,
@@ -178,6 +182,7 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
             optimiser="adamw" if wish.optimiser == "adamw" else "sgd",
             momentum=MOMENTUM if wish.optimiser == "momentum" else 0.0,
             learning_rate=wish.learning_rate or _RATES[wish.optimiser],
+            precision=wish.precision,
         ),
         iterations=iterations,
         layout=wish.layout,
