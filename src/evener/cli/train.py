@@ -1,5 +1,6 @@
 """`evener train`: a network over ranks, by any rule of who sees whom."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -20,7 +21,7 @@ from evener.units import count, show
 if TYPE_CHECKING:
     from evener.comm.communicator import Communicator
     from evener.train.over_ranks import TrainingResult
-    from evener.workflow.training import Hidden, Layout, Optimiser, Precision
+    from evener.workflow.training import Hidden, Layout, OnFailure, Optimiser, Precision
 
 
 @click.command(
@@ -71,6 +72,7 @@ def command(
     checkpoint: Path | None,
     resume: bool,
     log: Path | None,
+    on_failure: str,
     timeout_s: float | None,
     out: Path | None,
     as_json: bool,
@@ -107,6 +109,7 @@ def command(
         checkpoint=checkpoint,
         resume=resume,
         log=log,
+        on_failure=cast("OnFailure", on_failure),
         out=out,
     )
     if ranks is not None and ranks > 1 and not is_launched() and not is_torchrun():
@@ -114,15 +117,21 @@ def command(
 
     def act(communicator: "Communicator") -> int:
         prepared = workflow.prepare_training(wish, ranks=communicator.size)
-        if communicator.rank > 0:
-            workflow.train_over_ranks(prepared, communicator)
-            return 0
-        with output.progress() as report:
-            trained = workflow.train_over_ranks(prepared, communicator, progress=report)
-        _tell(trained, random=data is None and project is None, as_json=as_json)
+
+        def lost(ended: int) -> None:
+            if communicator.rank == 0:  # which another one may have been before
+                left = count(communicator.size, "rank")
+                output.note(f"{count(ended, 'rank')} ended; from the last checkpoint go on: {left}")
+
+        with output.progress() if communicator.rank == 0 else nullcontext() as report:
+            trained = workflow.train_over_ranks(
+                prepared, communicator, progress=report, on_failure=wish.on_failure, lost=lost
+            )
+        if communicator.rank == 0:
+            _tell(trained, random=data is None and project is None, as_json=as_json)
         return 0
 
-    return on_ranks(ranks, act, timeout_s=timeout_s)
+    return on_ranks(ranks, act, timeout_s=timeout_s, outliving=wish.on_failure == "shrink")
 
 
 def _tell(trained: "TrainingResult", *, random: bool, as_json: bool) -> None:

@@ -183,6 +183,14 @@ def keeping_options(command: CommandT) -> CommandT:
             help="Go on from the newest checkpoint, if there is one; on any number of ranks.",
         ),
         click.option(
+            "--on-failure",
+            type=click.Choice(["abort", "shrink"]),
+            default="abort",
+            show_default=True,
+            help="Where a rank ends: end all, or let the others share its part and go on from the "
+            "last checkpoint (Open MPI only).",
+        ),
+        click.option(
             "--log",
             metavar="DIR|FILE",
             callback=values.through(values.read_path),

@@ -17,6 +17,7 @@ from evener.comm.started import EXIT_CODE_FILE as EXIT_CODE_FILE
 from evener.comm.started import check_asked
 from evener.comm.started import own_rank as own_rank
 from evener.comm.started import ranks_started as ranks_started
+from evener.comm.survive import check_library
 from evener.errors import EvenerError, MissingExtraError
 
 # Ranks share this machine, each lane pins itself, and in a container everybody is root. These are
@@ -42,27 +43,31 @@ def freely(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     return dict(environment) | _FREELY
 
 
-def start_ranks(ranks: int, arguments: Sequence[str]) -> int:
+def start_ranks(ranks: int, arguments: Sequence[str], *, outliving: bool = False) -> int:
     """Run an `evener` command line on several ranks of this machine.
 
     Args:
         ranks: how many.
         arguments: what follows `evener`.
+        outliving: whether the others are to go on where one ends.
 
     Returns:
         The exit code of the rank that ended all, else that of rank 0.
 
     Raises:
         MissingExtraError: mpi4py or mpiexec is missing.
-        InputError: mpi4py finds no MPI library.
+        InputError: mpi4py finds no MPI library, or one whose ranks end together.
         EvenerError: the ranks ended without rank 0 having come to its end.
         KeyboardInterrupt: they did so for Ctrl-C.
     """
     launcher = find_launcher()
+    if outliving:
+        check_library(find_library())
+    how = ("--with-ft", "ulfm") if outliving else ()
     with tempfile.TemporaryDirectory(prefix="evener-") as folder:
         told = Path(folder) / "exit-code"
         process = subprocess.Popen(  # noqa: S603 - an MPI launcher and this program
-            [launcher, "-n", str(ranks), sys.executable, "-m", "evener", *arguments],
+            [launcher, *how, "-n", str(ranks), sys.executable, "-m", "evener", *arguments],
             stdin=subprocess.DEVNULL,
             env=freely() | {EXIT_CODE_FILE: str(told)},
         )
