@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from curves import Curve, Mark, curves
 from scaling_paper import COMMUNICATION, LINKS, MODELS, TIMES_S, WEIGHTS, Point, workers
 from sections import Section, Table
 
 from evener.artifacts.calibration import Calibration
 from evener.artifacts.topology import Topology
+from evener.report.curves import Curve, Mark, curves
 from evener.train.sharding import count_weights
 from evener.units import show
 

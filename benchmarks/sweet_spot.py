@@ -46,7 +46,8 @@ from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
 from evener.train.shape import Shape
 from evener.train.sharding import count_weights
-from evener.train.sweep import Held, Rows, sweep, widened
+from evener.train.sweep import Held, Rows, sweep
+from evener.train.sweep_axes import widened
 from evener.workflow.steps import code_version
 
 HERE: Final = Path(__file__).parent

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
-from curves import Curve, Mark, curves
 from sections import Section, Table
 
+from evener.artifacts.swept import Interval, Swept
 from evener.artifacts.topology import Topology
+from evener.report.curves import Curve, Mark, curves
 from evener.train.recipe import Recipe
-from evener.train.sweep import Interval, Swept
+from evener.train.sweet_spot import advise
 from evener.units import show
 
 TITLE: Final = "Where the sweet spot is"
@@ -101,10 +102,10 @@ def _study(number: int, study: Study) -> Section:
     head += ["train accuracy", "test loss", "train loss"]
     rows = [
         [
-            f"{'-'.join(map(str, one.shape.widths))}, {one.shape.topology}",
+            f"{'-'.join(map(str, one.widths))}, {one.topology}",
             f"{one.weights:,}",
-            f"{one.sent_bytes:,}",
-            show(one.step_s, "time"),
+            f"{one.bytes_per_row:,}",
+            show(one.iteration_s, "time"),
             *(_share(share) for share in (one.test_accuracy, one.train_accuracy)),
             *(str(loss) for loss in (one.test_loss, one.train_loss)),
         ]
@@ -115,13 +116,13 @@ def _study(number: int, study: Study) -> Section:
         f"{study.data}; {recipe.epochs} epochs, batches of {recipe.batch}, learning rate "
         f"{recipe.learning_rate:g}."
     )
-    text = [manner, _sentence(study.found)]
+    text = [manner, f"Recommended: {advise(study.found).reason}."]
     letter = chr(ord("a") + number)
-    swept = {one.shape.topology.shards for one in study.found}
+    swept = {one.topology.shards for one in study.found}
     by_shards = len(swept) > 1
     if by_shards:
         drawn = [
-            Curve(name, [Mark(one.shape.topology.shards, *_pair(loss)) for one, loss in losses])
+            Curve(name, [Mark(one.topology.shards, *_pair(loss)) for one, loss in losses])
             for name, losses in (
                 ("test", [(one, one.test_loss) for one in study.found]),
                 ("train", [(one, one.train_loss) for one in study.found]),
@@ -132,7 +133,8 @@ def _study(number: int, study: Study) -> Section:
         points = [(one, one.test_accuracy) for one in study.found if one.test_accuracy is not None]
         drawn = [
             Curve(
-                "accuracy", [Mark(max(one.sent_bytes, 1), *_pair(share)) for one, share in points]
+                "accuracy",
+                [Mark(max(one.bytes_per_row, 1), *_pair(share)) for one, share in points],
             )
         ]
         x_axis, y_axis = "bytes for a row (1: none)", "accuracy on test rows"
@@ -145,21 +147,6 @@ def _study(number: int, study: Study) -> Section:
         y_scale="linear",
     )
     return Section(study.name[:1].upper() + study.name[1:], text, [Table(head, rows)], [chart])
-
-
-def _sentence(found: Sequence[Swept]) -> str:
-    """Say which network is the smallest whose interval reaches the best one's mean."""
-    scored = [(one, one.test_accuracy) for one in found if one.test_accuracy is not None]
-    best, top = max(scored, key=lambda one: one[1].mean)
-    as_good = [one for one, share in scored if share.mean + (share.half_width or 0) >= top.mean]
-    least = min(as_good, key=lambda one: one.sent_bytes)
-    if least is best:
-        return f"Nothing with fewer bytes reaches the best, {best.shape.topology}."
-    saved = f"{best.sent_bytes / least.sent_bytes:,.1f} times fewer" if least.sent_bytes else "no"
-    return (
-        f"{least.shape.topology} is as good as the best, {best.shape.topology}, within its "
-        f"interval, with {saved} bytes and {least.weights / best.weights:.0%} of its weights."
-    )
 
 
 def _learned(learned: Sequence[Learned]) -> Section:

@@ -68,7 +68,7 @@ def test_quick_writes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert code == 0
     record = msgspec.json.decode(out.with_suffix(".json").read_bytes())
     studies = msgspec.convert(record["studies"], list[Study])
-    assert [one.shape.topology.halo for one in studies[0].found] == [0, "full"]
+    assert [one.topology.halo for one in studies[0].found] == [0, "full"]
     text = out.with_suffix(".md").read_text()
     assert "## Digits, input in parts" in text
     assert "± " in text

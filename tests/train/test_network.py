@@ -234,6 +234,6 @@ def test_many_rows_are_predicted_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
     net = made()
     whole = net.predict(rows()[0])
 
-    monkeypatch.setattr("evener.train.network._TOGETHER", 2)
+    monkeypatch.setattr("evener.train.network.TOGETHER", 2)
 
     np.testing.assert_allclose(net.predict(rows()[0]), whole, rtol=1e-12)

@@ -6,19 +6,14 @@ import numpy as np
 import pytest
 
 from evener.artifacts.topology import Topology
+from evener.comm.virtual import run_ranks
 from evener.errors import DivergedError, InputError
+from evener.train.loop import one_thread
 from evener.train.recipe import Recipe
 from evener.train.shape import Shape
 from evener.train.sharding import count_weights
-from evener.train.sweep import (
-    Held,
-    Swept,
-    interval,
-    parse_sweep,
-    sent_bytes,
-    sweep,
-    widened,
-)
+from evener.train.sweep import Held, bytes_per_row, seeded, sweep, train_cell
+from evener.train.sweep_axes import widened
 
 SHARDED = Topology(shards=4, halo=0, input="sharded")
 
@@ -41,23 +36,16 @@ def classifier(topology: Topology) -> Shape:
 
 
 def test_shards_that_see_nothing_of_one_another_do_worse_where_features_belong_together() -> None:
-    told: list[Swept] = []
+    shapes = [classifier(SHARDED), classifier(Topology(shards=4))]
 
-    apart, together = sweep(
-        [classifier(SHARDED), classifier(Topology(shards=4))],
-        HELD,
-        recipe=RECIPE,
-        seeds=2,
-        on_network=told.append,
-    )
+    apart, together = sweep(shapes, HELD, recipe=RECIPE, seeds=2)
 
-    assert told == [apart, together]
     assert apart.test_accuracy is not None
     assert together.test_accuracy is not None
     assert apart.test_accuracy.mean < 0.6
     assert together.test_accuracy.mean > 0.75
     assert apart.weights < together.weights
-    assert apart.sent_bytes < together.sent_bytes
+    assert apart.bytes_per_row < together.bytes_per_row
     assert together.train_loss.mean < apart.train_loss.mean
 
 
@@ -73,13 +61,14 @@ def test_a_network_without_a_softmax_has_a_loss_only() -> None:
 def test_a_loss_that_is_no_number_ends_the_sweep() -> None:
     shape = Shape((8, 8, 2), ("relu", "identity"), SHARDED)
 
-    with pytest.raises(DivergedError, match="training diverged in step .* Lower the learning rate"):
+    message = "4 shards, halo 0, input sharded, seed 0: training diverged in step .* Lower the"
+    with pytest.raises(DivergedError, match=message):
         sweep([shape], HELD, recipe=Recipe(epochs=30, batch=32, learning_rate=1e6), seeds=1)
 
 
 def test_no_seed_is_refused() -> None:
     with pytest.raises(InputError, match="0 seeds: give 1 or more"):
-        sweep([], HELD, recipe=RECIPE, seeds=0)
+        sweep([classifier(SHARDED)], HELD, recipe=RECIPE, seeds=0)
 
 
 def test_a_wider_network_has_about_as_many_weights_as_it_should() -> None:
@@ -101,40 +90,35 @@ def test_a_shared_input_is_not_sent_and_its_gradient_neither() -> None:
     dense = Shape((8, 4, 2), ("tanh", "identity"), Topology(shards=2))
     sharded = replace(dense, topology=Topology(shards=2, input="sharded"))
 
-    assert sent_bytes(dense) == 4 * 2 * 4
-    assert sent_bytes(sharded) == 4 * 2 * 4 + 4 * 8
+    assert bytes_per_row(dense) == 4 * 2 * 4
+    assert bytes_per_row(sharded) == 4 * 2 * 4 + 4 * 8
 
 
-def test_an_interval_is_students() -> None:
-    found = interval([1.0, 2.0, 3.0])
+def test_a_cell_is_the_same_on_any_number_of_ranks_but_for_its_time() -> None:
+    shape = Shape((8, 16, 16, 2), ("tanh", "tanh", "softmax"), Topology(shards=4, halo=1))
+    recipe = Recipe(epochs=2, batch=32)
 
-    assert found.half_width == pytest.approx(2.4841, abs=1e-4)
-    assert str(found) == "2.0000 ± 2.4841"
-    assert str(interval([1.0])) == "1.0000"
+    with one_thread():
+        alone = train_cell(shape, HELD, recipe=recipe)
+        two = run_ranks(2, lambda ranks: train_cell(shape, HELD, recipe=recipe, communicator=ranks))
 
-
-def test_what_is_swept_is_a_setting_and_its_values() -> None:
-    assert parse_sweep("halo=0,boundary,full", SHARDED) == [
-        Topology(shards=4, halo=0, input="sharded"),
-        Topology(shards=4, halo=1, input="sharded"),
-        Topology(shards=4, halo="full", input="sharded"),
-    ]
-    assert [one.shards for one in parse_sweep("shards=1,64", SHARDED)] == [1, 64]
-    assert [one.coarse for one in parse_sweep("coarse=0,2", SHARDED)] == [0, 2]
+    assert two[0] == two[1]
+    figures = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
+    assert [getattr(two[0], one) for one in figures] == [getattr(alone, one) for one in figures]
+    assert alone.communication_share == 0 < two[0].communication_share < 1
+    assert alone.epoch_s > alone.iteration_s
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("width=1,2", "'width=1,2' is nothing to sweep: give halo, shards or coarse"),
-        ("halo", "'halo' is nothing to sweep"),
-        ("halo=", "'halo=' is nothing to sweep"),
-        ("halo=1,1", "names 1 twice"),
-        ("halo=1,wide", "'wide' is no halo"),
-        ("shards=2,few", "'few' in 'shards=2,few' is no number of shards"),
-        ("shards=0,1", "0 shards: a network has 1 or more"),
-    ],
-)
-def test_what_cannot_be_swept_is_refused(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        parse_sweep(text, SHARDED)
+def test_so_many_iterations_are_taken_as_are_asked_for() -> None:
+    ticks = iter(range(1000))
+
+    cell = train_cell(
+        classifier(SHARDED), HELD, recipe=RECIPE, iterations=3, clock=lambda: float(next(ticks))
+    )
+
+    assert next(ticks) == 6  # before each iteration, and behind it
+    assert (cell.iteration_s, cell.epoch_s) == (1.0, 8.0)
+
+
+def test_seeds_begin_with_that_of_the_network() -> None:
+    assert [one.seed for one in seeded(replace(classifier(SHARDED), seed=7), 3)] == [7, 8, 9]

@@ -25,6 +25,7 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
         *("--data", "--activation", "--epochs", "--iterations", "--optimiser", "--learning-rate"),
         *("--seed", "--checkpoint", "--resume"),
     ),
+    "Sweep": ("--sweep", "--seeds", "--equal-weights"),
     "Way of running": (
         *("--transport", "--ranks", "--replicas", "--batch", "--source-rate", "--policy"),
         *("--supervise", "--standby", "--timeout"),

@@ -86,6 +86,17 @@ def read_network(text: str) -> Path:
     return _unlike_others(text, "ONNX network", _is_own_network)
 
 
+def read_network_or_page(text: str) -> Path:
+    """Read the name of a file that a network is to be written to, or a page if it ends in .html.
+
+    Raises:
+        InvalidFileError: it cannot be written, or is there already and holds no such thing of ours.
+    """
+    if Path(text).suffix.lower() == ".html":
+        return _unlike_others(text, "page", _begins_with(b"<!doctype html>"))
+    return read_network(text)
+
+
 def read_rows(text: str) -> Path:
     """Read the name of a file that pictures are to be written to as rows; none may be there yet.
 

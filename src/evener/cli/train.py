@@ -9,6 +9,7 @@ import click
 from evener.artifacts.topology import Halo, InputLayout, Topology
 from evener.cli import options, output, targets, values
 from evener.cli.ranked import on_ranks
+from evener.cli.sweep import EqualWeights, read_sweep, sweep_networks, sweep_options
 from evener.cli.train_options import (
     keeping_options,
     learning_options,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         "evener train --shape 64,160,10 --data digits --epochs 20 -o digits.onnx",
         "evener train --shape 3,64,128,256,64 --layout paper --shards 4",
         "evener train examples/digits --shards 8 --halo 2 --ranks 2",
+        "evener train --shape 64,160,160,10 --data digits --shards 10 --sweep halo=0,1,4,full",
     ),
     what_next="Plan and run what -o wrote: evener run digits.onnx --shape features=1,64 --frames "
     "100. Check what several ranks compute here: evener verify --ranks 2.",
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 @click.argument("project", required=False, callback=values.through(values.read_path))
 @network_options
 @learning_options
+@sweep_options
 @options.ranks_option
 @replicas_option
 @options.timeout_option
@@ -69,6 +72,9 @@ def command(
     learning_rate: float | None,
     precision: str,
     seed: int,
+    sweep: tuple[str, ...],
+    seeds: int | None,
+    equal_weights: EqualWeights | None,
     checkpoint: Path | None,
     resume: bool,
     log: Path | None,
@@ -112,6 +118,9 @@ def command(
         on_failure=cast("OnFailure", on_failure),
         out=out,
     )
+    swept = read_sweep(wish, settings=sweep, seeds=seeds, equal_weights=equal_weights)
+    if swept is not None:
+        return sweep_networks(swept, ranks=ranks, timeout_s=timeout_s, as_json=as_json)
     if ranks is not None and ranks > 1 and not is_launched() and not is_torchrun():
         workflow.prepare_training(wish, ranks=ranks)  # what is wrong is said before ranks start
 

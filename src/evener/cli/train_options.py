@@ -201,7 +201,7 @@ def keeping_options(command: CommandT) -> CommandT:
             "-o",
             "out",
             metavar="FILE",
-            callback=values.through(targets.read_network),
-            help="Write the network as ONNX.",
+            callback=values.through(targets.read_network_or_page),
+            help="Write the network as ONNX; of a sweep an .html page with charts.",
         ),
     )

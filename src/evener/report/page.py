@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element
 from evener.artifacts.files import write_whole
 from evener.report import sections
 from evener.report.content import ReportContent as ReportContent
-from evener.report.markup import page, tag
-from evener.report.style import STYLE
+from evener.report.document import document
+from evener.report.markup import page
 
 
 def write_report(path: Path, content: ReportContent) -> None:
@@ -24,27 +24,12 @@ def write_report(path: Path, content: ReportContent) -> None:
 
 
 def _document(content: ReportContent) -> Element:
-    title = f"{content.project}: what the build found"
-    return tag(
-        "html",
-        tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("title", title),
-            tag("style", STYLE),
-        ),
-        tag(
-            "body",
-            tag(
-                "main",
-                *sections.verdict(content),
-                *sections.candidates(content),
-                *sections.plan(content),
-                *sections.measured(content),
-                *sections.made(content),
-                *sections.next_steps(content),
-            ),
-        ),
-        lang="en",
+    return document(
+        f"{content.project}: what the build found",
+        *sections.verdict(content),
+        *sections.candidates(content),
+        *sections.plan(content),
+        *sections.measured(content),
+        *sections.made(content),
+        *sections.next_steps(content),
     )

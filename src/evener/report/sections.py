@@ -1,6 +1,6 @@
 """The sections of the page, in the order in which a reader asks: does it hold, why, what next."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 from xml.etree.ElementTree import Element
@@ -9,6 +9,7 @@ from evener.artifacts.front import Scored
 from evener.artifacts.requirements import METRICS, Verdict
 from evener.report.bars import kind_of, rates
 from evener.report.content import ReportContent
+from evener.report.document import table
 from evener.report.markup import Child, tag
 from evener.report.scatter import accuracy_against_cost
 from evener.report.stages import stages
@@ -39,7 +40,7 @@ def verdict(content: ReportContent) -> list[Element]:
     text, missed = _headline(content.verdicts)
     made.append(tag("p", text, class_=f"verdict {'bad' if missed else 'good'}"))
     made.append(
-        _table(
+        table(
             ("requirement", "limit", "found" if content.trace.simulated else "measured", "holds"),
             [_verdict_row(one) for one in content.verdicts],
             numbers=(1, 2),
@@ -67,8 +68,8 @@ def candidates(content: ReportContent) -> list[Element]:
         made.append(tag("p", f"On the test rows the simple models reach: {tests}."))
     rows = [_scored_row(one, chosen=content.front.chosen) for one in content.front.scored]
     head = ("network", "multiply-accumulates", "weights", "validation accuracy")
-    table = _table(head, rows, numbers=(1, 2, 3))
-    return [*made, tag("details", tag("summary", f"All {len(rows)} as a table"), table)]
+    every = table(head, rows, numbers=(1, 2, 3))
+    return [*made, tag("details", tag("summary", f"All {len(rows)} as a table"), every)]
 
 
 def plan(content: ReportContent) -> list[Element]:
@@ -128,7 +129,7 @@ def measured(content: ReportContent) -> list[Element]:
             for row in comparison.rows
         ]
         head = ("way", "rate", "predicted", "latency p50", "latency p99")
-        made.append(_table(head, rows, numbers=(1, 2, 3, 4)))
+        made.append(table(head, rows, numbers=(1, 2, 3, 4)))
     trace = content.trace
     text = (
         f"{'Simulated' if trace.simulated else 'The test'} rows went through the plan as "
@@ -246,24 +247,4 @@ def _scored_row(one: Scored, *, chosen: str) -> tuple[Child, ...]:
         f"{score.macs:,}",
         f"{score.weights:,}",
         f"{score.quality:.4f} ± {score.quality_error:.4f}",
-    )
-
-
-def _table(
-    head: Sequence[str], rows: Iterable[Sequence[Child]], *, numbers: Sequence[int]
-) -> Element:
-    def cell(kind: str, place: int, child: Child) -> Element:
-        return tag(kind, child, **({"class": "number"} if place in numbers else {}))
-
-    return tag(
-        "div",
-        tag(
-            "table",
-            tag("thead", tag("tr", *(cell("th", i, name) for i, name in enumerate(head)))),
-            tag(
-                "tbody",
-                *(tag("tr", *(cell("td", i, one) for i, one in enumerate(row))) for row in rows),
-            ),
-        ),
-        class_="wide",
     )

@@ -5,7 +5,6 @@ artificial deep neural network framework for IBM Blue Gene/Q"), as Python writes
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.errors import InputError
 from evener.train.activations import Activation
+from evener.train.answers import TOGETHER, whole_answers
 from evener.train.draw import row_order
 from evener.train.grid import Grid
 from evener.train.losses import LossName
@@ -33,7 +33,6 @@ from evener.train.trainer import OnProgress, Trainer, check_rows, check_table
 from evener.train.views import Layer, LayerKind
 
 _KINDS: Final[tuple[LayerKind, ...]] = ("input", "hidden", "output")
-_TOGETHER: Final = 1024  # rows that are answered at a time
 
 
 class Network:
@@ -255,7 +254,8 @@ class Network:
         given = torch.from_numpy(as_rows(inputs)).to(self._dtype)
         check_table("inputs", given, self.ranked.shape.widths[0])
         self._now = None
-        return np.concatenate([self._answers(some) for some in torch.split(given, _TOGETHER)])
+        parts = torch.split(given, TOGETHER)
+        return np.concatenate([whole_answers(self.ranked, part).T.numpy() for part in parts])
 
     def export(self, path: Path | str) -> None:
         """Write the network as an ONNX file, on the first rank; every rank calls it.
@@ -283,16 +283,6 @@ class Network:
         if self._ranked is not None:
             self._ranked.close()
         self._grid.close()
-
-    def _answers(self, inputs_BI: Tensor) -> NDArray[np.floating]:
-        """Return all outputs, (B, O)."""
-        network = self.ranked
-        mine = network.forward(inputs_BI).contiguous().numpy()
-        bounds = network.placement.bounds(self._widths[-1])
-        answers_OB = np.empty((self._widths[-1], len(inputs_BI)), mine.dtype)
-        parts = [answers_OB[first:last] for first, last in pairwise(bounds)]
-        network.communicator.all_gather(mine, parts)
-        return answers_OB.T
 
     def _loaded(self) -> tuple[Tensor, Tensor]:
         if self._rows is None:

@@ -21,6 +21,7 @@ from evener.comm.communicator import Communicator
 from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.comm.virtual import run_ranks
+from evener.train.answers import whole_answers
 from evener.train.bound import moved_bytes, scaling_bandwidth
 from evener.train.draw import row_order
 from evener.train.grid import Grid
@@ -209,7 +210,7 @@ def _train_shards(job: Job, communicator: Communicator, progress: OnStep | None)
             log(now)
 
         loss = trainer.run(see, checkpoints=job.checkpoint)
-    test = _test(job, partial(_answer, network))
+    test = _test(job, partial(whole_answers, network))
     told = _told(job, watch, ranks, bound_s, loss, test, curve.means)
     if job.out is not None:
         _write(network, job, job.out, grid)
@@ -291,16 +292,6 @@ def _bound_s(weights: list[int], ranks: Timed) -> float:
 
 def _count(layer: ShardedLayer) -> int:
     return sum(run.weight.numel() for run in layer.runs)
-
-
-def _answer(network: RankedNetwork, inputs_BI: Tensor) -> Tensor:
-    """Return the whole answer, (O, B), on every rank."""
-    mine = network.forward(inputs_BI).contiguous()
-    sizes = np.diff(network.placement.bounds(network.shape.widths[-1])).tolist()
-    answers = torch.empty(sum(sizes), len(inputs_BI), dtype=mine.dtype)
-    parts = [part.numpy() for part in torch.split(answers, sizes)]
-    network.communicator.all_gather(mine.numpy(), parts)
-    return answers
 
 
 def _test(job: Job, answer: Callable[[Tensor], Tensor]) -> float | None:

@@ -1,37 +1,38 @@
 """Train networks that differ in who sees whom, and say how good each is for how many bytes.
 
-Each is trained alike with several seeds; figures are means, with the interval that holds the true
-mean with 95 % confidence if the results of seeds are normally distributed. All shards are computed
-in one process, which gives the bits that any number of ranks gives with a halo.
+Each is trained alike with several seeds. On one rank all shards are computed in one process, which
+gives the bits that any number of ranks gives with a halo.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median, stdev
-from typing import Final
+from statistics import median
+from typing import ClassVar
 
 import msgspec
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import t
 
-from evener.artifacts.topology import Topology, parse_halo
+from evener.artifacts.swept import Swept
 from evener.comm.alone import Alone
-from evener.errors import InputError
+from evener.comm.communicator import Communicator
+from evener.comm.timed import Timed
+from evener.errors import DivergedError, InputError
+from evener.train.answers import judge
+from evener.train.checkpoint import digest_rows
 from evener.train.loop import one_thread
 from evener.train.losses import LossName
 from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
 from evener.train.shape import Shape
 from evener.train.sharding import Placement, count_weights
+from evener.train.sweet_spot import interval
 from evener.train.traffic import VALUE_BYTES, traffic_of
 from evener.train.trainer import Trainer
 
 Rows = NDArray[np.float32]
-CONFIDENCE: Final = 0.95
-SWEPT: Final = ("halo", "shards", "coarse")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,140 +51,163 @@ class Held:
     test_inputs_BI: Rows
     test_wanted_BO: Rows
 
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean over seeds, and how far the true one may be from it.
-
-    Attributes:
-        mean: of the seeds.
-        half_width: of the interval; None with one seed.
-    """
-
-    mean: float
-    half_width: float | None
-
-    def __str__(self) -> str:
-        """Write both."""
-        return f"{self.mean:.4f}" + (f" ± {self.half_width:.4f}" if self.half_width else "")
+    def digest(self) -> str:
+        """Return the sha256 of all of them."""
+        tables = (self.inputs_BI, self.wanted_BO, self.test_inputs_BI, self.test_wanted_BO)
+        return digest_rows(map(torch.from_numpy, tables))
 
 
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """What one network came to.
+class Cell(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one network came to from one seed: the smallest part of a sweep that is kept.
 
     Attributes:
-        shape: the network, with its first seed.
-        weights: it has, biases left out.
-        sent_bytes: what all shards receive for one row, forward and back, a shard a rank.
         train_loss: mean over the rows it learned from, at the end.
         test_loss: the same over the others.
-        train_accuracy: share of rows whose largest answer is the wanted one; None if the network
-            does not end in a softmax.
+        train_accuracy: share of rows whose largest answer is the wanted one.
         test_accuracy: the same over the others.
-        step_s: median time of a step, all shards in this process on one thread.
+        iteration_s: median time of an iteration on the first rank.
+        epoch_s: time of a pass over the rows there.
+        communication_share: of that time in messages, on the rank that spends most there.
     """
 
-    shape: Shape
-    weights: int
-    sent_bytes: int
-    train_loss: Interval
-    test_loss: Interval
-    train_accuracy: Interval | None
-    test_accuracy: Interval | None
-    step_s: float
+    kind: ClassVar[str] = "cell"
+    schema: ClassVar[int] = 1
+
+    train_loss: float
+    test_loss: float
+    train_accuracy: float
+    test_accuracy: float
+    iteration_s: float
+    epoch_s: float
+    communication_share: float
 
 
-def parse_sweep(text: str, topology: Topology) -> list[Topology]:
-    """Read which topologies to try: one setting, and its values with commas.
-
-    Args:
-        text: such as "halo=0,1,2,full" or "shards=1,4,16".
-        topology: what else they have.
-
-    Raises:
-        InputError: another setting, no values, or values that are none.
-
-    Example:
-        >>> [str(one) for one in parse_sweep("halo=0,full", Topology(shards=4))]
-        ['4 shards, halo 0, input replicated', '4 shards, halo full, input replicated']
-    """
-    name, separator, values = text.partition("=")
-    if name not in SWEPT or not separator or not values:
-        raise InputError(
-            f"'{text}' is nothing to sweep: give {', '.join(SWEPT[:-1])} or {SWEPT[-1]}, and its "
-            "values, such as halo=0,1,2,4,full"
-        )
-    words = [word.strip() for word in values.split(",")]
-    repeated = sorted({word for word in words if words.count(word) > 1})
-    if repeated:
-        raise InputError(f"'{text}' names {repeated[0]} twice: give each value once")
-    if name == "halo":
-        return [msgspec.structs.replace(topology, halo=parse_halo(word)) for word in words]
-    wrong = [word for word in words if not (word.isascii() and word.isdigit())]
-    if wrong:
-        raise InputError(f"'{wrong[0]}' in '{text}' is no number of {name}: give whole numbers")
-    return [msgspec.structs.replace(topology, **{name: int(word)}) for word in words]
-
-
-def sweep(
-    shapes: Sequence[Shape],
+def train_cell(
+    shape: Shape,
     held: Held,
     *,
     recipe: Recipe,
-    seeds: int,
-    on_network: Callable[[Swept], None] | None = None,
+    iterations: int | None = None,
+    communicator: Communicator | None = None,
     clock: Callable[[], float] = time.perf_counter,
-) -> list[Swept]:
-    """Train each network from several seeds.
+) -> Cell:
+    """Train one network from the seed of its shape; every rank calls it, and gets the same.
+
+    Args:
+        shape: the network.
+        held: the rows.
+        recipe: how it is trained.
+        iterations: how many steps; as many as the recipe's epochs have if None.
+        communicator: the ranks; all shards are computed in this process if None.
+        clock: seconds that never go back.
+
+    Raises:
+        DivergedError: a loss stopped being a number; says of which network.
+    """
+    loss: LossName = "cross-entropy" if shape.activations[-1] == "softmax" else "squared"
+    inputs, wanted = torch.from_numpy(held.inputs_BI), torch.from_numpy(held.wanted_BO)
+    test_inputs, test_wanted = map(torch.from_numpy, (held.test_inputs_BI, held.test_wanted_BO))
+    ranks = Timed(communicator or Alone())
+    network = RankedNetwork(shape, ranks, loss=loss)
+    trainer = Trainer(network, recipe, inputs, wanted)
+    trainer.steps = iterations or trainer.steps
+    taken_s: list[float] = []
+    ranks.seconds = 0.0
+    while trainer.step < trainer.steps:
+        begun = clock()
+        try:
+            trainer.advance()
+        except DivergedError as error:
+            raise DivergedError(
+                f"{shape.topology}, seed {shape.seed}: {error}",
+                epoch=error.epoch,
+                step=error.step,
+                layer=error.layer,
+                rank=error.rank,
+            ) from error
+        taken_s.append(clock() - begun)
+    shares = np.zeros((ranks.size, 1))
+    elapsed_s = sum(taken_s)
+    ranks.all_gather(np.array([ranks.seconds / elapsed_s if elapsed_s else 0.0]), list(shares))
+    times = np.array([median(taken_s), elapsed_s / len(taken_s)])
+    ranks.broadcast(times, root=0)
+    train_loss, train_accuracy = judge(network, inputs, wanted)
+    test_loss, test_accuracy = judge(network, test_inputs, test_wanted)
+    network.close()
+    return Cell(
+        train_loss=train_loss,
+        test_loss=test_loss,
+        train_accuracy=train_accuracy,
+        test_accuracy=test_accuracy,
+        iteration_s=float(times[0]),
+        epoch_s=float(times[1]) * recipe.steps_per_epoch(len(inputs)),
+        communication_share=float(shares.max()) if ranks.size > 1 else 0.0,
+    )
+
+
+def summed_up(shape: Shape, cells: Sequence[Cell], *, equal_weights: bool = False) -> Swept:
+    """Put together what a network came to from several seeds.
+
+    Args:
+        shape: the network, of whatever seed.
+        cells: one or more.
+        equal_weights: whether it was made as wide as weights ask for.
+    """
+    classifies = shape.activations[-1] == "softmax"
+    return Swept(
+        widths=shape.widths,
+        topology=shape.topology,
+        seeds=len(cells),
+        weights=count_weights(shape.topology, shape.widths),
+        bytes_per_row=bytes_per_row(shape),
+        train_loss=interval([one.train_loss for one in cells]),
+        test_loss=interval([one.test_loss for one in cells]),
+        train_accuracy=interval([one.train_accuracy for one in cells]) if classifies else None,
+        test_accuracy=interval([one.test_accuracy for one in cells]) if classifies else None,
+        iteration_s=median(one.iteration_s for one in cells),
+        epoch_s=median(one.epoch_s for one in cells),
+        communication_share=median(one.communication_share for one in cells),
+        equal_weights=equal_weights,
+    )
+
+
+def sweep(shapes: Sequence[Shape], held: Held, *, recipe: Recipe, seeds: int) -> list[Swept]:
+    """Train each network from several seeds in this process, on one core.
 
     Args:
         shapes: the networks.
         held: the rows.
         recipe: how each is trained.
         seeds: how many times each, from the seed of its shape on.
-        on_network: told of each when it is done.
-        clock: seconds that never go back.
 
     Raises:
         InputError: no seed.
         DivergedError: a loss stopped being a number.
     """
+    with one_thread():
+        return [
+            summed_up(shape, [train_cell(one, held, recipe=recipe) for one in seeded(shape, seeds)])
+            for shape in shapes
+        ]
+
+
+def seeded(shape: Shape, seeds: int) -> list[Shape]:
+    """Return a network with so many seeds, from its own on.
+
+    Raises:
+        InputError: no seed.
+    """
     if seeds < 1:
         raise InputError(f"{seeds} seeds: give 1 or more, and 3 or more for an interval")
-    found = []
-    for shape in shapes:
-        steps_s: list[float] = []
-        results = [
-            _train(replace(shape, seed=shape.seed + number), held, recipe, clock, steps_s)
-            for number in range(seeds)
-        ]
-        train_loss, test_loss, train_accuracy, test_accuracy = (
-            interval(values) for values in zip(*results, strict=True)
-        )
-        classifies = shape.activations[-1] == "softmax"
-        found.append(
-            Swept(
-                shape=shape,
-                weights=count_weights(shape.topology, shape.widths),
-                sent_bytes=sent_bytes(shape),
-                train_loss=train_loss,
-                test_loss=test_loss,
-                train_accuracy=train_accuracy if classifies else None,
-                test_accuracy=test_accuracy if classifies else None,
-                step_s=median(steps_s),
-            )
-        )
-        if on_network is not None:
-            on_network(found[-1])
-    return found
+    return [replace(shape, seed=shape.seed + number) for number in range(seeds)]
 
 
-def sent_bytes(shape: Shape) -> int:
+def bytes_per_row(shape: Shape) -> int:
     """Return what all shards receive for one row, forward and back, each on a rank of its own.
 
     Example:
-        >>> sent_bytes(Shape((4, 8, 4), ("tanh", "softmax"), Topology(shards=2, halo=1)))
+        >>> from evener.artifacts.topology import Topology
+        >>> bytes_per_row(Shape((4, 8, 4), ("tanh", "softmax"), Topology(shards=2, halo=1)))
         32
     """
     shards = shape.topology.shards
@@ -200,82 +224,6 @@ def sent_bytes(shape: Shape) -> int:
     return VALUE_BYTES * sum(values) + sum(gradients)
 
 
-def widened(shape: Shape, weights: int) -> Shape:
-    """Return the network with its hidden layers so wide that it has about as many weights.
-
-    Args:
-        shape: the network; its hidden widths keep their proportions.
-        weights: how many, biases left out.
-
-    Raises:
-        InputError: a network without hidden layers, which cannot be wider.
-
-    Example:
-        >>> thin = Shape((64, 40, 40, 10), ("tanh", "tanh", "softmax"), Topology(shards=4, halo=1))
-        >>> widened(thin, 8000).widths
-        (64, 88, 88, 10)
-    """
-    if len(shape.widths) < 3:
-        raise InputError("a network without hidden layers cannot be made wider")
-    low, high = 1, 2
-    while _weights_at(shape, high) < weights:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _weights_at(shape, middle) < weights:
-            low = middle
-        else:
-            high = middle
-    best = min((low, high), key=lambda width: abs(_weights_at(shape, width) - weights))
-    return replace(shape, widths=_scaled(shape.widths, best))
-
-
-def interval(values: Sequence[float]) -> Interval:
-    """Return the mean and its interval by Student's t.
-
-    Example:
-        >>> interval([1.0, 2.0, 3.0])
-        Interval(mean=2.0, half_width=2.484...)
-    """
-    if len(values) < 2:
-        return Interval(fmean(values), None)
-    quantile = float(t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
-    return Interval(fmean(values), quantile * stdev(values) / len(values) ** 0.5)
-
-
-def _weights_at(shape: Shape, width: int) -> int:
-    return count_weights(shape.topology, _scaled(shape.widths, width))
-
-
-def _scaled(widths: tuple[int, ...], width: int) -> tuple[int, ...]:
-    """Return widths whose first hidden layer is so wide."""
-    hidden = [max(1, round(one * width / widths[1])) for one in widths[1:-1]]
-    return (widths[0], *hidden, widths[-1])
-
-
-def _train(
-    shape: Shape, held: Held, recipe: Recipe, clock: Callable[[], float], steps_s: list[float]
-) -> tuple[float, float, float, float]:
-    """Train one network; return losses and accuracies over the rows it learned from, and others."""
-    loss: LossName = "cross-entropy" if shape.activations[-1] == "softmax" else "squared"
-    inputs, wanted = torch.from_numpy(held.inputs_BI), torch.from_numpy(held.wanted_BO)
-    test_inputs, test_wanted = map(torch.from_numpy, (held.test_inputs_BI, held.test_wanted_BO))
-    network = RankedNetwork(shape, Alone(), loss=loss)
-    trainer = Trainer(network, recipe, inputs, wanted)
-    with one_thread():
-        while trainer.step < trainer.steps:
-            begun = clock()
-            trainer.advance()
-            steps_s.append(clock() - begun)
-        train_loss, train_accuracy = _judge(network, inputs, wanted)
-        test_loss, test_accuracy = _judge(network, test_inputs, test_wanted)
-    return train_loss, test_loss, train_accuracy, test_accuracy
-
-
-def _judge(
-    network: RankedNetwork, inputs: torch.Tensor, wanted: torch.Tensor
-) -> tuple[float, float]:
-    """Return the mean loss, and the share of rows whose largest answer is the wanted one."""
-    right = network.forward(inputs).argmax(0) == wanted.argmax(1)
-    network.compare(wanted)
-    return network.loss(), right.double().mean().item()
+def circumstances() -> dict[str, object]:
+    """Return what times and rounding depend on beside the network and the rows."""
+    return {"threads": torch.get_num_threads(), "torch": str(torch.__version__)}

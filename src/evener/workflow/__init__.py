@@ -36,6 +36,9 @@ from evener.workflow.serve import Serving as Serving
 from evener.workflow.serve import serve_network as serve_network
 from evener.workflow.served import Simulation as Simulation
 from evener.workflow.split import split_network as split_network
+from evener.workflow.sweep import SweepWish as SweepWish
+from evener.workflow.sweep import prepare_sweep as prepare_sweep
+from evener.workflow.sweep import sweep_over_ranks as sweep_over_ranks
 from evener.workflow.times import Basis as Basis
 from evener.workflow.training import TrainingWish as TrainingWish
 from evener.workflow.training import prepare_training as prepare_training

@@ -4,7 +4,8 @@ from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 import pytest
-from curves import Curve, Mark, curves
+
+from evener.report.curves import Curve, Mark, curves
 
 DRAWN = [
     Curve("ours", [Mark(1, 10.0), Mark(100, 0.1, measured=False)]),
