@@ -74,7 +74,8 @@ def test_ranks_are_started_with_the_same_command(
 ) -> None:
     started: list[tuple[int, tuple[str, ...]]] = []
 
-    def start(count: int, arguments: tuple[str, ...]) -> int:
+    def start(count: int, arguments: tuple[str, ...], *, outliving: bool) -> int:
+        assert not outliving
         started.append((count, arguments))
         return 7
 

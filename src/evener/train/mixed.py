@@ -20,6 +20,7 @@ Precision = Literal["float32", "bfloat16"]
 """What products are taken in; float32 stands for the network's own precision."""
 
 PRECISIONS: Final[tuple[Precision, ...]] = get_args(Precision)
+_CACHED_BYTES: Final = 1 << 19  # of gradients that are still in a core's cache when subtracted
 _TYPES: Final[Mapping[Precision, torch.dtype]] = {"bfloat16": torch.bfloat16}
 
 
@@ -124,7 +125,13 @@ class BoundMixed:
         self.back()
         self._multiply_gradients()
         for run, (half_SMC, _) in zip(self._runs, self._gradients, strict=True):
-            run.weight.sub_(half_SMC, alpha=rate)
+            # Torch is quicker to convert and to subtract than to do both at once.
+            weight_NC, half_NC = run.weight.flatten(0, 1), half_SMC.flatten(0, 1)
+            rows = max(1, _CACHED_BYTES // (weight_NC.shape[1] * weight_NC.element_size()))
+            for few_NC, some_NC in zip(
+                torch.split(weight_NC, rows), torch.split(half_NC, rows), strict=True
+            ):
+                few_NC.sub_(some_NC.to(few_NC.dtype), alpha=rate)
             run.bias.sub_(_of(run, self._gradient_NB).sum(2, keepdim=True), alpha=rate)
 
     def _multiply_gradients(self) -> None:
