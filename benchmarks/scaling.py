@@ -1,12 +1,13 @@
 """Redo Tables I to IV of the Blue Gene paper: what runs here is timed, the rest is projected.
 
-Usage: python benchmarks/scaling.py [--quick] [--fresh] [--minutes 12] [--models S,M,L]
+Usage: python benchmarks/scaling.py [--quick] [--fresh] [--minutes 6] [--models S,M,L]
        [--seconds 2] [-o benchmarks/results/scaling]
 
 Writes OUT.md, OUT.html (with charts) and OUT.json, beside the paper's own numbers. Timed are: the
 dense network and every number of shards on one rank, on one core; and two ranks over MPI where it
-is installed. Projected by the cost model, from a calibration of the same run, are as many ranks as
-there are shards. Whatever a time is of, the weights that are trained stand beside it.
+is installed, the dense network in each way in which values or sums can travel. Projected by the
+cost model, from a calibration of the same run, are as many ranks as there are shards. Whatever a
+time is of, the weights that are trained stand beside it.
 
 Every piece is kept in `.cache/scaling` as soon as it is done, and not done again while neither the
 code nor the options change. No piece is begun after `--minutes`: then what is missing is named, the
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -34,7 +36,8 @@ from evener.artifacts.calibration import Calibration, Link
 from evener.artifacts.files import digest, file_sha256, write_whole
 from evener.artifacts.topology import Halo, Topology
 from evener.errors import EvenerError
-from evener.train.cost_model import Collectives, iteration_cost
+from evener.train.carriage import Carriage, adds_up
+from evener.train.cost_model import iteration_cost
 from evener.train.shape import Shape
 from evener.workflow.ranks import find_launcher, freely
 from evener.workflow.steps import code_version
@@ -43,6 +46,9 @@ HERE: Final = Path(__file__).parent
 KEPT: Final = HERE.parent / ".cache" / "scaling"
 HALOS: Final[tuple[Halo, ...]] = (1, 16, "full")
 TOGETHER: Final = 32  # shards of the network that one rank and two ranks train alike
+OTHER_WAYS: Final[tuple[Carriage, ...]] = ("gather", "sums", "broadcast")
+"""What may travel between the ranks of a dense network, beside the cheapest, layer by layer."""
+
 _SOURCES: Final = ("scaling_rank.py", "scaling_paper.py")
 _PACKAGES: Final = ("artifacts", "comm", "train")
 
@@ -57,15 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     calibration = pieces.get("calibration", Calibration, calibrate)
     points: list[Point] = []
     for model in options.models:
-        for ranks, shards, halo in to_measure(model, quick=options.quick):
+        for one in to_measure(model, quick=options.quick):
             timing = pieces.get(
-                f"{model} {shards} shards halo {halo} on {ranks}",
-                Timing,
-                partial(measure, model, ranks, shards, halo, options.seconds),
-                seconds=options.seconds,
+                str(one), Timing, partial(measure, one, options.seconds), seconds=options.seconds
             )
             if timing is not None:
-                points.append(measured(model, ranks, shards, halo, timing, calibration))
+                points.append(measured(one, timing, calibration))
     if calibration is not None:
         links = [*([calibration.link] if calibration.link else []), *LINKS]
         points += [
@@ -77,9 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if shards > 1
         ]
         points += [
-            project("L", shards, "full", link, calibration, collectives="broadcast")
+            project("L", shards, "full", link, calibration, carriage=carriage)
             for shards in workers("L")
             for link in links
+            for carriage in other_ways("L")
             if "L" in options.models
         ]
     parts = page.sections(points, calibration, pieces.missing, circumstances())
@@ -99,7 +103,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--quick", action="store_true", help="model S, and its largest number of shards, only")
     add("--fresh", action="store_true", help="do again what is kept")
-    add("--minutes", type=float, default=12.0, help="begin no piece later")
+    add("--minutes", type=float, default=6.0, help="begin no piece later")
     add("--models", help="S, M and L, with commas")
     add("--seconds", type=float, default=2.0, help="how long to time each")
     add("--kept", type=Path, default=KEPT, help="folder of pieces that are done")
@@ -113,14 +117,55 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def to_measure(model: str, *, quick: bool = False) -> list[tuple[int, int, Halo]]:
-    """Return what is timed of a model: ranks, shards and halo."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A network to be timed.
+
+    Attributes:
+        model: S, M or L.
+        ranks: that compute it.
+        shards: of the network.
+        halo: of the network.
+        carriage: what travels between the ranks of a dense one.
+    """
+
+    model: str
+    ranks: int
+    shards: int
+    halo: Halo
+    carriage: Carriage = "cheapest"
+
+    def __str__(self) -> str:
+        """Name it, as its piece is called."""
+        return f"{self.model} {self.shards} shards halo {self.halo} {self.carriage} on {self.ranks}"
+
+
+def to_measure(model: str, *, quick: bool = False) -> list[Asked]:
+    """Return what is timed of a model."""
     shards = list(TIMES_S[model])
     if quick:
         shards = shards[-1:]
-    alone: list[tuple[int, int, Halo]] = [(1, count, 1) for count in shards if count > 1]
-    two: list[tuple[int, int, Halo]] = [(2, TOGETHER, 1), (2, TOGETHER, 16), (2, 2, "full")]
-    return [(1, 1, "full"), *alone, *two]
+    return [
+        Asked(model, 1, 1, "full"),
+        *(Asked(model, 1, count, 1) for count in shards if count > 1),
+        Asked(model, 2, TOGETHER, 1),
+        Asked(model, 2, TOGETHER, 16),
+        Asked(model, 2, 2, "full"),
+        *(Asked(model, 2, 2, "full", carriage) for carriage in other_ways(model)),
+    ]
+
+
+def other_ways(model: str) -> list[Carriage]:
+    """Return what else may travel than what is cheapest; what comes to the same is left out."""
+
+    def choice(carriage: Carriage) -> list[bool]:
+        widths = MODELS[model]
+        return [
+            adds_up(Topology(shards=2), widths, layer, 2, carriage)
+            for layer in range(1, len(widths))
+        ]
+
+    return [one for one in OTHER_WAYS if one == "broadcast" or choice(one) != choice("cheapest")]
 
 
 def calibrate() -> Calibration:
@@ -136,7 +181,7 @@ def calibrate() -> Calibration:
     return msgspec.convert(msgspec.json.decode(printed)["calibration"], Calibration)
 
 
-def measure(model: str, ranks: int, shards: int, halo: Halo, seconds: float) -> Timing:
+def measure(asked: Asked, seconds: float) -> Timing:
     """Time a network in processes of its own, so that its memory is given back.
 
     Raises:
@@ -145,11 +190,12 @@ def measure(model: str, ranks: int, shards: int, halo: Halo, seconds: float) -> 
     """
     command = [
         *(sys.executable, str(HERE / "scaling_rank.py")),
-        *("--widths", ",".join(map(str, MODELS[model])), "--seconds", str(seconds)),
-        *("--shards", str(shards), "--halo", str(halo)),
+        *("--widths", ",".join(map(str, MODELS[asked.model])), "--seconds", str(seconds)),
+        *("--shards", str(asked.shards), "--halo", str(asked.halo)),
+        *("--carriage", asked.carriage),
     ]
-    if ranks > 1:
-        command = [find_launcher(), "-n", str(ranks), *command]
+    if asked.ranks > 1:
+        command = [find_launcher(), "-n", str(asked.ranks), *command]
     return msgspec.json.decode(run(command), type=Timing)
 
 
@@ -167,31 +213,27 @@ def run(command: Sequence[str]) -> bytes:
     return ended.stdout
 
 
-def measured(
-    model: str,
-    ranks: int,
-    shards: int,
-    halo: Halo,
-    timing: Timing,
-    calibration: Calibration | None,
-) -> Point:
+def measured(asked: Asked, timing: Timing, calibration: Calibration | None) -> Point:
     """Put a timing beside what the cost model says of it."""
     predicted = None
-    if calibration is not None and (ranks == 1 or calibration.link is not None):
-        predicted = iteration_cost(shape_of(model, shards, halo), calibration, ranks=ranks)
+    if calibration is not None and (asked.ranks == 1 or calibration.link is not None):
+        shape = shape_of(asked.model, asked.shards, asked.halo)
+        predicted = iteration_cost(shape, calibration, ranks=asked.ranks, carriage=asked.carriage)
     return Point(
-        model=model,
-        halo=halo,
-        shards=shards,
-        ranks=ranks,
+        model=asked.model,
+        halo=asked.halo,
+        carriage=asked.carriage,
+        shards=asked.shards,
+        ranks=asked.ranks,
         basis="measured",
-        link="MPI on this machine" if ranks > 1 else "",
+        link="MPI on this machine" if asked.ranks > 1 else "",
         weights=timing.weights,
         iteration_s=timing.median_s,
         low_s=timing.low_s,
         high_s=timing.high_s,
         communication_max_s=timing.communication_max_s,
         communication_mean_s=timing.communication_mean_s,
+        bytes_per_iteration=timing.bytes_per_iteration,
         predicted_s=None if predicted is None else predicted.iteration_s,
     )
 
@@ -203,7 +245,7 @@ def project(
     link: Link,
     calibration: Calibration,
     *,
-    collectives: Collectives = "gather",
+    carriage: Carriage = "cheapest",
 ) -> Point:
     """Predict an iteration of one row on as many ranks as there are shards."""
     cost = iteration_cost(
@@ -211,11 +253,12 @@ def project(
         calibration,
         ranks=shards,
         link=link,
-        collectives=collectives,
+        carriage=carriage,
     )
     return Point(
         model=model,
-        halo=f"{halo}, by broadcasts" if collectives == "broadcast" else halo,
+        halo=halo,
+        carriage=carriage,
         shards=shards,
         ranks=shards,
         basis="projected",

@@ -11,6 +11,7 @@ import msgspec
 
 from evener.artifacts.calibration import Link
 from evener.train.activations import Activation
+from evener.train.carriage import Carriage
 
 MODELS: Final[Mapping[str, tuple[int, ...]]] = {
     "S": (3, 64, 128, 256, 64),
@@ -50,6 +51,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         model: S, M or L.
         halo: of the network.
+        carriage: what travels between the ranks of a dense one.
         shards: of the network.
         ranks: that compute it.
         basis: whether it ran, or is a prediction.
@@ -60,12 +62,13 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
         high_s: upper quartile.
         communication_max_s: in exchanges, on the rank that spends most there.
         communication_mean_s: mean over the ranks.
-        bytes_per_iteration: what all ranks together receive, of a prediction.
+        bytes_per_iteration: what all ranks together send.
         predicted_s: the cost model's word for what ran.
     """
 
     model: str
     halo: int | str
+    carriage: Carriage = "cheapest"
     shards: int
     ranks: int
     basis: Literal["measured", "projected"]

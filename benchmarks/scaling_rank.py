@@ -1,7 +1,7 @@
 """Time a network's iterations on this rank and its peers, for `scaling.py`; prints one JSON object.
 
 Usage: [mpiexec -n 2] python benchmarks/scaling_rank.py --widths 3,64,64 --shards 32 --halo 1
-       [--batch 1] [--seconds 2]
+       [--carriage cheapest] [--batch 1] [--seconds 2]
 
 One thread computes on each rank. Rank 0 prints the quartiles of its iterations, and how long the
 ranks were in exchanges: the longest and the mean.
@@ -11,6 +11,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from typing import get_args
 
 import msgspec
 import numpy as np
@@ -20,6 +21,7 @@ from scaling_paper import sigmoids
 from evener.artifacts.topology import Topology, parse_halo
 from evener.comm.join import joined
 from evener.comm.timed import Timed
+from evener.train.carriage import Carriage
 from evener.train.loop import one_thread
 from evener.train.ranked import RankedNetwork
 from evener.train.shape import Shape
@@ -40,6 +42,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         high_s: upper quartile.
         communication_max_s: in exchanges, on the rank that spends most there, mean of iterations.
         communication_mean_s: mean over the ranks.
+        bytes_per_iteration: that all ranks together sent in one.
     """
 
     weights: int
@@ -49,6 +52,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     high_s: float
     communication_max_s: float
     communication_mean_s: float
+    bytes_per_iteration: int
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--widths", required=True)
     parser.add_argument("--shards", type=int, required=True)
     parser.add_argument("--halo", type=parse_halo, required=True)
+    parser.add_argument("--carriage", choices=get_args(Carriage), default="cheapest")
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=2.0)
     options = parser.parse_args(arguments)
@@ -64,37 +69,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     topology = Topology(shards=options.shards, halo=options.halo)
     shape = Shape(widths, sigmoids(widths), topology)
     with joined() as communicator, one_thread():
-        found = time_shape(shape, Timed(communicator), options.batch, options.seconds)
+        found = time_shape(
+            shape, Timed(communicator), options.carriage, options.batch, options.seconds
+        )
     if found is not None:
         print(msgspec.json.encode(found).decode())
     return 0
 
 
-def time_shape(shape: Shape, timed: Timed, batch: int, seconds: float) -> Timing | None:
+def time_shape(
+    shape: Shape, timed: Timed, carriage: Carriage, batch: int, seconds: float
+) -> Timing | None:
     """Take steps on random rows for some time; return what rank 0 found, None on the others."""
     rng = np.random.default_rng(0)
     inputs_BI, wanted_BO = (
         torch.from_numpy(rng.random((batch, width), np.float32))
         for width in (shape.widths[0], shape.widths[-1])
     )
-    network = RankedNetwork(shape, timed)
+    network = RankedNetwork(shape, timed, carriage=carriage)
     taken: list[float] = []
     going = np.ones(1, np.int64)
     for _ in range(WARM_UP):
         network.descend(inputs_BI, wanted_BO, 1e-3)
     timed.seconds = 0.0
+    timed.sent_bytes = 0
     while going[0]:
         begun = time.perf_counter()
         network.descend(inputs_BI, wanted_BO, 1e-3)
         taken.append(time.perf_counter() - begun)
         if len(taken) >= LEAST and len(taken) % LEAST == 0:
-            spent = timed.seconds  # agreeing on the end is no part of training
+            spent, sent = timed.seconds, timed.sent_bytes
+            # Agreeing on the end is no part of training.
             going[0] = sum(taken) < seconds
             timed.broadcast(going, root=0)
-            timed.seconds = spent
-    mine = np.array([timed.seconds / len(taken)])
-    each_R1 = np.zeros((timed.size, 1))
-    timed.all_gather(mine, list(each_R1))
+            timed.seconds, timed.sent_bytes = spent, sent
+    mine = np.array([timed.seconds / len(taken), timed.sent_bytes / len(taken)])
+    each_R2 = np.zeros((timed.size, 2))
+    timed.all_gather(mine, list(each_R2))
     network.close()
     if timed.rank > 0:
         return None
@@ -105,8 +116,9 @@ def time_shape(shape: Shape, timed: Timed, batch: int, seconds: float) -> Timing
         low_s=low_s,
         median_s=median_s,
         high_s=high_s,
-        communication_max_s=float(each_R1.max()),
-        communication_mean_s=float(each_R1.mean()),
+        communication_max_s=float(each_R2[:, 0].max()),
+        communication_mean_s=float(each_R2[:, 0].mean()),
+        bytes_per_iteration=round(each_R2[:, 1].sum()),
     )
 
 

@@ -22,11 +22,11 @@ LEGEND: Final = (
     "core: it is the price of weights, not of messages. Networks are trained alike, by plain "
     "gradient descent, so as to be compared; none is tuned."
 )
-M_LEARNS: Final = (
+LARGE_LEARN: Final = (
     "The paper found no data to which its large networks could be fitted, and used dummy data. "
-    "Here M gets pictures of 2,048 pixels, two digits side by side with much noise, and is to give "
-    "them back without. The error is the mean squared one of a pixel, on pictures of digits that "
-    "it never saw. Pairs and noise are drawn anew for each step."
+    "Here they get pictures of 2,048 pixels, two digits side by side with much noise, and are to "
+    "give them back without. The error is the mean squared one of a pixel, on pictures of digits "
+    "that they never saw. Pairs and noise are drawn anew for each step."
 )
 
 
@@ -47,9 +47,10 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
-    """How well M takes noise away.
+    """How well M or L takes noise away.
 
     Attributes:
+        model: which.
         topology: of the network.
         weights: that it has.
         batch: rows of a step.
@@ -60,6 +61,7 @@ class Learned(msgspec.Struct, frozen=True, kw_only=True):
         step_s: median time of a step.
     """
 
+    model: str
     topology: Topology
     weights: int
     batch: int
@@ -116,10 +118,12 @@ def _study(number: int, study: Study) -> Section:
         f"{study.data}; {recipe.epochs} epochs, batches of {recipe.batch}, learning rate "
         f"{recipe.learning_rate:g}."
     )
-    text = [manner, f"Recommended: {advise(study.found).reason}."]
     letter = chr(ord("a") + number)
     swept = {one.topology.shards for one in study.found}
     by_shards = len(swept) > 1
+    said = (
+        _over_fitting(study.found) if by_shards else f"Recommended: {advise(study.found).reason}."
+    )
     if by_shards:
         drawn = [
             Curve(name, [Mark(one.topology.shards, *_pair(loss)) for one, loss in losses])
@@ -146,16 +150,33 @@ def _study(number: int, study: Study) -> Section:
         y_axis=y_axis,
         y_scale="linear",
     )
-    return Section(study.name[:1].upper() + study.name[1:], text, [Table(head, rows)], [chart])
+    return Section(
+        study.name[:1].upper() + study.name[1:], [manner, said], [Table(head, rows)], [chart]
+    )
+
+
+def _over_fitting(found: Sequence[Swept]) -> str:
+    """Say how far test and training loss are apart with fewest and with most shards."""
+    ends = [
+        f"{one.topology.shards} shard{'s' * (one.topology.shards > 1)} ({one.weights:,} weights): "
+        f"{one.test_loss.mean:.3f} on rows that it did not learn from, {one.train_loss.mean:.3f} "
+        "on those that it did"
+        for one in (found[0], found[-1])
+    ]
+    return (
+        "The paper supposes that networks of more ranks fit their rows too closely. The loss with "
+        f"{'; with '.join(ends)}."
+    )
 
 
 def _learned(learned: Sequence[Learned]) -> Section:
-    head = ["network", "weights", "at the start", "at the end", "mean picture", "as given"]
-    head += ["learning rate", "time of a step"]
+    head = ["network", "weights", "steps", "at the start", "at the end", "mean picture"]
+    head += ["as given", "learning rate", "time of a step"]
     rows = [
         [
-            str(one.topology),
+            f"{one.model}, {one.topology}",
             f"{one.weights:,}",
+            f"{one.looks[-1][0]:,}",
             f"{one.looks[0][1]:.4f}",
             f"{one.looks[-1][1]:.4f}",
             f"{one.mean_answer:.4f}",
@@ -165,26 +186,35 @@ def _learned(learned: Sequence[Learned]) -> Section:
         ]
         for one in learned
     ]
-    first = learned[0]
     manner = (
-        f"{first.looks[-1][0]} steps of {first.batch} rows. The learning rate is the best of a few "
-        "after some steps, by the digits that are learned from: a dense layer bears less."
+        f"Steps are of {learned[0].batch} rows, on all cores; the number of them is as large as "
+        "time allowed. The learning rate is the best of a few after some steps, by the digits that "
+        "are learned from: a dense layer bears less. Whoever answers the mean picture always, or "
+        "the picture as it is given, has the errors of those columns."
     )
-    drawn = [
-        Curve(
-            f"halo {one.topology.halo}",
-            [Mark(max(iteration, 1), error) for iteration, error in one.looks],
+    charts = []
+    for model in dict.fromkeys(one.model for one in learned):
+        mine = [one for one in learned if one.model == model]
+        most = max(one.looks[-1][0] for one in mine)
+        drawn = [
+            Curve(
+                f"halo {one.topology.halo}",
+                [Mark(max(iteration, 1), error) for iteration, error in one.looks],
+            )
+            for one in mine
+        ]
+        mean = mine[0].mean_answer
+        drawn.append(Curve("mean picture", [Mark(1, mean), Mark(most, mean)]))
+        charts.append(
+            curves(
+                f"learns{model}",
+                drawn,
+                title=f"Error of {model} on pictures it never saw",
+                x_axis="steps (1: none)",
+                y_axis="squared error of a pixel",
+            )
         )
-        for one in learned
-    ]
-    chart = curves(
-        "mlearns",
-        drawn,
-        title="Error of M on pictures it never saw",
-        x_axis="steps (1: none)",
-        y_axis="squared error of a pixel",
-    )
-    return Section("M learns", [M_LEARNS, manner], [Table(head, rows)], [chart])
+    return Section("M and L learn", [LARGE_LEARN, manner], [Table(head, rows)], charts)
 
 
 def _pair(of: Interval) -> tuple[float, float]:

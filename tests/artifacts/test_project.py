@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evener.artifacts.project import load_project, parse_project
+from evener.artifacts.project import TrainSection, load_project, parse_project
 from evener.errors import InvalidFileError, InvalidProjectError
 
 DIGITS: dict[str, Any] = {"data": {"source": "digits"}}
@@ -39,6 +39,26 @@ def test_a_project_may_be_two_lines(tmp_path: Path) -> None:
         (DIGITS | {"search": {"budget": "0 min"}}, "search.budget = '0 min' must be above 0"),
         (DIGITS | {"search": {"seed": -1}}, "search.seed = -1 must be at least 0 and below"),
         (DIGITS | {"train": {"seed": 2**32}}, "train.seed = 4294967296 must be at least 0"),
+        (DIGITS | {"train": {"ranks": 0}}, "train.ranks = 0 must be at least 1"),
+        (DIGITS | {"train": {"shards": 0}}, "train.shards = 0 must be at least 1"),
+        (DIGITS | {"train": {"shards": 2, "halo": -1}}, "train.halo = -1 must be at least 0"),
+        (DIGITS | {"train": {"halo": "ful"}}, "Invalid enum value 'ful' - at `train.halo`"),
+        (
+            DIGITS | {"train": {"ranks": 3, "replicas": 2}},
+            "train.ranks = 3 and train.replicas = 2: .* give 2 ranks or a multiple of it",
+        ),
+        (
+            DIGITS | {"train": {"ranks": 4, "replicas": 4, "batch": 3}},
+            "each replica takes a part of a batch; give a batch of 4 or more",
+        ),
+        (
+            DIGITS | {"train": {"ranks": 4, "shards": 3}},
+            "train.shards = 3 and 4 ranks for each replica: .* give 4 shards or more",
+        ),
+        (
+            DIGITS | {"train": {"ranks": 3, "halo": 2}},
+            "train.halo = 2 without train.shards: shards say .* write shards = 3, or more",
+        ),
         ({"data": {"source": "digits", "seed": -1}}, "data.seed = -1 must be at least 0"),
         (DIGITS | {"plan": {"processors": "cpu0"}}, 'neither "all" nor .* write \\["cpu0"\\]'),
         (DIGITS | {"plan": {"processors": []}}, 'processors = \\[\\] is neither "all" nor a list'),
@@ -82,3 +102,27 @@ def test_a_file_that_is_no_toml_is_named(
 
     with pytest.raises(InvalidFileError, match=message):
         load_project(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("section", "shards", "sharded"),
+    [
+        (TrainSection(), 1, False),
+        (TrainSection(epochs=3), 1, False),
+        (TrainSection(ranks=6, replicas=2), 3, True),
+        (TrainSection(shards=4, halo=2), 4, True),
+    ],
+)
+def test_shards_are_one_for_each_rank_of_a_replica_unless_they_are_said(
+    section: TrainSection, shards: int, sharded: bool
+) -> None:
+    assert (section.topology.shards, section.sharded) == (shards, sharded)
+    assert not section.plain.sharded
+
+
+def test_a_network_depends_on_its_halo_and_its_shards_and_not_on_ranks() -> None:
+    dense, halo = TrainSection(ranks=2), TrainSection(shards=4, halo=1)
+
+    assert dense.network == TrainSection(ranks=6, replicas=3).network
+    assert halo.network == TrainSection(shards=4, halo="boundary", ranks=4, replicas=2).network
+    assert halo.network != TrainSection(shards=8, halo=1).network

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import scaling
+from scaling_page import WAYS
 from scaling_paper import COMMUNICATION, MODELS, TIMES_S, WEIGHTS, Point, workers
 from scaling_rank import Timing, main
 
@@ -32,6 +33,7 @@ TIMING = Timing(
     high_s=3e-4,
     communication_max_s=5e-5,
     communication_mean_s=4e-5,
+    bytes_per_iteration=512,
 )
 
 
@@ -53,8 +55,18 @@ def test_beyond_the_paper_only_the_large_networks_go() -> None:
 def test_one_and_two_ranks_train_the_same_network() -> None:
     wanted = scaling.to_measure("M")
 
-    assert {(1, 1, "full"), (1, 32, 1), (2, 32, 1), (2, 2, "full")} <= set(wanted)
-    assert len(wanted) == len(set(wanted))
+    networks = {(one.ranks, one.shards, one.halo) for one in wanted}
+    assert {(1, 1, "full"), (1, 32, 1), (2, 32, 1), (2, 2, "full")} <= networks
+    assert len(wanted) == len(set(map(str, wanted)))
+
+
+def test_the_dense_network_is_timed_on_two_ranks_in_every_way_that_has_a_name() -> None:
+    def ways(model: str) -> list[str]:
+        asked = scaling.to_measure(model)
+        return [one.carriage for one in asked if (one.ranks, one.shards) == (2, 2)]
+
+    assert ways("M") == list(WAYS)
+    assert ways("L") == ["cheapest", "gather", "broadcast"]  # its layers grow narrower: sums
 
 
 def test_a_projection_says_what_it_is_of() -> None:
@@ -66,13 +78,15 @@ def test_a_projection_says_what_it_is_of() -> None:
 
 
 def test_a_measured_point_stands_beside_the_cost_model() -> None:
-    point = scaling.measured("S", 2, 2, "full", TIMING, CALIBRATION)
+    asked = scaling.Asked("S", 2, 2, "full", "gather")
+    point = scaling.measured(asked, TIMING, CALIBRATION)
 
     assert (point.basis, point.link, point.iteration_s) == ("measured", "MPI on this machine", 2e-4)
     assert point.share == pytest.approx(0.25)
     assert point.predicted_s is not None
     unlinked = msgspec.structs.replace(CALIBRATION, link=None)
-    assert scaling.measured("S", 2, 2, "full", TIMING, unlinked).predicted_s is None
+    assert scaling.measured(asked, TIMING, unlinked).predicted_s is None
+    assert (point.carriage, point.bytes_per_iteration) == ("gather", 512)
 
 
 def test_one_rank_times_a_network(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,11 +104,11 @@ def test_one_rank_times_a_network(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_file_is_written_and_pieces_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran: list[tuple[str, int, int, object]] = []
+    ran: list[scaling.Asked] = []
 
-    def measure(model: str, ranks: int, shards: int, halo: object, _: float) -> Timing:
-        ran.append((model, ranks, shards, halo))
-        if ranks == 2:
+    def measure(asked: scaling.Asked, _: float) -> Timing:
+        ran.append(asked)
+        if asked.ranks == 2:
             raise EvenerError("there is no MPI")
         return TIMING
 
@@ -106,7 +120,7 @@ def test_every_file_is_written_and_pieces_are_kept(
     first = len(ran)
     assert scaling.main(options) == 0
 
-    assert ran[first:] == [one for one in ran[:first] if one[1] == 2]
+    assert ran[first:] == [one for one in ran[:first] if one.ranks == 2]
     record = msgspec.json.decode((tmp_path / "scaling.json").read_bytes())
     points = msgspec.convert(record["points"], list[Point])
     assert {one.basis for one in points} == {"measured", "projected"}
@@ -127,7 +141,9 @@ def test_table_4_is_projected_for_l(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     text = (tmp_path / "scaling.md").read_text()
     assert "## Table IV: communication of L" in text
-    assert "| 32 | 21.4 s | 7.93 s | 1.0 % |" in text
+    assert "| 32 | 76,836,864 | 21.4 s | 7.93 s | 1.0 % |" in text
+    assert "| dense, values broadcast in turn | 2 |" in text
+    assert "10 Gb/s Ethernet, dense, values gathered: workers" in text
 
 
 def test_an_unknown_model_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,4 +156,4 @@ def test_an_unknown_model_is_refused(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_a_process_that_fails_is_named_with_what_it_said() -> None:
     with pytest.raises(EvenerError, match="ended with 2: .*halo"):
-        scaling.measure("S", 1, 4, "wide", 0.1)  # type: ignore[arg-type] # no halo is so called
+        scaling.measure(scaling.Asked("S", 1, 4, "wide"), 0.1)  # type: ignore[arg-type] # no halo is so called

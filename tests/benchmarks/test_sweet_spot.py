@@ -24,14 +24,27 @@ def test_m_learns_from_pairs_that_differ_by_noise_only() -> None:
     assert np.array_equal(first[:4, :4], np.full((4, 4), first[0, 0]))
 
 
-def test_learning_m_looks_at_pictures_that_it_never_saw() -> None:
-    learned = sweet_spot.learn_m((2048, 64, 2048), Topology(shards=4, halo=1), 20)
+def test_learning_looks_at_pictures_that_it_never_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweet_spot, "TRIAL", {"M": 8})
+    monkeypatch.setattr(sweet_spot, "M_RATES", (0.003, 0.001))
+    widths = (2048, 24, 2048)
+
+    learned = sweet_spot.learn(
+        "M", Topology(shards=4, halo=1), iterations=20, seconds=99.0, widths=widths
+    )
 
     assert [look[0] for look in learned.looks] == list(range(0, 21, 2))
     assert learned.learning_rate in sweet_spot.M_RATES
     assert learned.looks[-1][1] < learned.looks[0][1]
     assert learned.mean_answer < learned.noisy_answer
-    assert learned.weights == count_weights(learned.topology, (2048, 64, 2048))
+    assert learned.weights == count_weights(learned.topology, widths)
+
+
+def test_a_network_is_looked_at_where_its_time_ends() -> None:
+    learned = sweet_spot.learn("L", Topology(), iterations=50, seconds=0.0, widths=(2048, 16, 2048))
+
+    assert [look[0] for look in learned.looks] == [0, 1]
+    assert learned.model == "L"
 
 
 def test_digits_are_split_once_and_mixing_keeps_them() -> None:
@@ -51,7 +64,7 @@ def test_data_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_equal_weights_are_equal() -> None:
     make = sweet_spot.make_studies(1)["digits, input in parts, equal weights"]
-    weights = [count_weights(shape.topology, shape.widths) for shape in make.args[2]]
+    weights = [count_weights(shape.topology, shape.widths) for shape in make.keywords["shapes"]]
 
     assert max(weights) < 1.03 * min(weights)
 
@@ -62,7 +75,17 @@ def test_quick_writes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     out = tmp_path / "sweet_spot"
 
     code = sweet_spot.main(
-        ["--quick", "--seeds", "2", "--kept", str(tmp_path / "kept"), "-o", str(out)]
+        [
+            "--quick",
+            "--seeds",
+            "2",
+            "--cores",
+            "1",
+            "--kept",
+            str(tmp_path / "kept"),
+            "-o",
+            str(out),
+        ]
     )
 
     assert code == 0
@@ -72,5 +95,5 @@ def test_quick_writes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     text = out.with_suffix(".md").read_text()
     assert "## Digits, input in parts" in text
     assert "± " in text
-    assert "- whether M learns: left out by --quick" in text
+    assert "- whether M and L learn: left out by --quick" in text
     assert "<svg" in out.with_suffix(".html").read_text()

@@ -10,9 +10,11 @@ import msgspec
 import pytest
 
 import evener.artifacts
+from evener.artifacts.card import Card
 from evener.artifacts.files import Artifact, Kept, save
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
+from evener.artifacts.topology import Topology
 from evener.cli.tables import lay_out
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -50,6 +52,17 @@ def test_every_kind_is_explained_with_its_origin(
         assert f"{one.kind} {sha256[:12]}, made 20" in out
         assert "in 2.5 s from network abababababab" in out
         assert len(out.splitlines()) > 1
+
+
+def test_a_card_says_which_neurons_see_which_where_not_all_see_all(
+    artifacts: tuple[Artifact, ...], evener: Evener, tmp_path: Path
+) -> None:
+    (card,) = [one for one in artifacts if isinstance(one, Card)]
+    save(tmp_path / "c.json", msgspec.structs.replace(card, topology=Topology(shards=4, halo=2)))
+
+    _, out, _ = evener("show", tmp_path / "c.json")
+
+    assert "6,570 weights in 4 shards, halo 2, input replicated, trained in 60 epochs" in out
 
 
 def test_a_block_of_few_operations_is_not_shown_as_one_of_none(

@@ -16,6 +16,7 @@ import pytest
 from evener.artifacts.plan import Plan
 from evener.artifacts.tensor import Tensor
 from evener.errors import ChannelClosedError, InputError, StageFailedError
+from evener.run import process
 from evener.run.entry import Frame
 from evener.run.pipeline import Pipeline
 from evener.runtime import pinning, priority
@@ -222,6 +223,37 @@ def test_a_process_that_hangs_shows_its_frame_and_is_killed_when_it_is_abandoned
     assert (stuck.lane.processor, stuck.frame_id, stuck.frames) == ("p0a", 2, 2)
     assert len(stuck.recent_s) == 2
     assert all(map(ended, processes))
+
+
+@pytest.mark.parametrize("last", [3, 10])  # at its last frame, or between two runs
+def test_a_process_that_is_stopped_while_it_holds_no_frame_is_named_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, last: int
+) -> None:
+    monkeypatch.setattr(process, "PATIENCE_S", 0.3)
+    seen: list[int] = []
+
+    def emit(number: int, _: tuple[Array, ...]) -> None:
+        seen.append(number)
+        if number == last:
+            os.kill(first, signal.SIGSTOP)
+            os.waitid(os.P_PID, first, os.WSTOPPED | os.WNOWAIT)
+
+    with scripted() as pipeline:
+        lanes = [lane.process for lane in pipeline.progress()]
+        assert lanes[0] is not None
+        first = lanes[0]
+        if last == 10:
+            values(pipeline, numbered(2))
+            emit(last, ())
+        hangs = f"stage 0 on p0a in the process {first} hangs: it has answered nothing for 0.3 s"
+        with pytest.raises(StageFailedError, match=hangs) as raised:
+            pipeline.run(numbered(4), emit)
+        with pytest.raises(StageFailedError, match="hangs"):  # it is closed, and says why
+            pipeline.run(numbered(1), emit)
+
+    assert raised.value.processor == "p0a"
+    assert seen == ([0, 1, 2, 3] if last == 3 else [10])
+    assert all(map(ended, lanes))
 
 
 def test_an_interrupt_in_the_caller_ends_every_process() -> None:

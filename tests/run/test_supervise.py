@@ -19,6 +19,7 @@ from evener.artifacts.plan import Lane, Part, Plan, Stage
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
+from evener.run import process
 from evener.run.condition import Slowdowns
 from evener.run.entry import Frame
 from evener.run.monitor import Limits
@@ -734,10 +735,13 @@ def test_threads_of_its_own_find_a_lane_that_hangs() -> None:
     assert "hung" in [one.cause for one in trace.switches]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize(
+    ("number", "at"), [(signal.SIGKILL, 9), (signal.SIGSTOP, 9), (signal.SIGSTOP, 39)]
+)
 def test_a_process_that_is_killed_or_stopped_is_replaced_and_answers_stay_equal_to_the_bit(
-    number: signal.Signals,
+    monkeypatch: pytest.MonkeyPatch, number: signal.Signals, at: int
 ) -> None:
+    monkeypatch.setattr(process, "PATIENCE_S", 0.3)
     cores = sorted(pinning.PROCESS_CORES)
     names = ["x", "h1", "h2", "h3", "y"]
     home = plans.chain((1, [(cores[0],)]), (3, [(cores[-1],)]), credits=3)
@@ -757,15 +761,18 @@ def test_a_process_that_is_killed_or_stopped_is_replaced_and_answers_stay_equal_
     def emit(frame_id: int, answer: tuple[Array, ...]) -> None:
         assert frame_id == len(answers)
         answers.append(answer[0].copy())
-        if frame_id == 9:
-            process = pipeline.progress()[-1].process
-            assert process is not None
-            os.kill(process, number)
+        if frame_id == at:
+            last = pipeline.progress()[-1].process
+            assert last is not None
+            os.kill(last, number)
+            if number is signal.SIGSTOP:
+                os.waitid(os.P_PID, last, os.WSTOPPED | os.WNOWAIT)
 
     answers: list[Array] = []
     limits = Limits(look_s=0.05, hang_floor_s=2.0)
     with SupervisedPipeline(home, open_pipeline, lambda _: rest, limits=limits) as pipeline:
         trace = pipeline.run(frames, emit)
+        runs_now = [one.lane.cores for one in pipeline.progress()]
 
     with pinning.pinned((cores[0],)):
         whole = OnnxRuntime().open(tiny.dense(layers=4), cores=(cores[0],), optimisation="extended")
@@ -773,5 +780,7 @@ def test_a_process_that_is_killed_or_stopped_is_replaced_and_answers_stay_equal_
         for given_frame, answer in zip(frames, answers, strict=True):
             whole.run(given_frame, [expected])
             np.testing.assert_array_equal(answer, expected)
-    cause = "failed" if number is signal.SIGKILL else "hung"
-    assert cause in [one.cause for one in trace.switches]  # a busy machine may look hung besides
+    assert runs_now == [(cores[0],)]
+    if at < len(frames) - 1:  # what changes after the last answer held up none
+        cause = "failed" if number is signal.SIGKILL else "hung"
+        assert cause in [one.cause for one in trace.switches]  # a busy machine may look hung

@@ -24,7 +24,7 @@ def test_all_hold_on_any_number_of_ranks_and_every_rank_is_told_the_same(ranks: 
     assert not names_of_failed(found[0])
     assert all(checks == found[0] for checks in found)
     assert {check.ranks for check in found[0]} == {ranks}
-    assert len({check.name for check in found[0]}) == len(found[0]) == 12 + (ranks > 1)
+    assert len({check.name for check in found[0]}) == len(found[0]) == 15 + (ranks > 1)
 
 
 def test_a_way_back_that_loses_the_ghosts_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,7 +97,9 @@ def test_with_one_row_every_shard_of_a_rank_is_a_product_of_its_own() -> None:
 
 
 def test_dense_ranks_gather_values_and_scatter_sums() -> None:
-    cost = iteration_cost(shape(2, 4, 2, topology=Topology(shards=2)), CORE, ranks=2, link=LINK)
+    network = shape(2, 4, 2, topology=Topology(shards=2))
+
+    cost = iteration_cost(network, CORE, ranks=2, link=LINK, carriage="gather")
 
     forward, gathering, scattering = 4 + 4, 10 + 2, 10 + 2
     assert cost.iteration_s == forward + gathering + scattering + 4 + 4
@@ -106,12 +108,23 @@ def test_dense_ranks_gather_values_and_scatter_sums() -> None:
     assert cost.communication_share == 24 / 40
 
 
+def test_sums_travel_where_a_layer_is_narrower_and_cost_the_less() -> None:
+    network = shape(2, 4, 2, topology=Topology(shards=2))
+
+    cost = iteration_cost(network, CORE, ranks=2, link=LINK)
+
+    assert cost.communication_max_s == (10 + 1) + (10 + 1)
+    assert cost.bytes_per_iteration == 2 * 2 * 1 * 4
+    assert cost.weights == 16
+
+
 def test_broadcasts_go_one_after_the_other() -> None:
     four = shape(4, 8, 4, topology=Topology(shards=4))
 
-    cost = iteration_cost(four, CORE, ranks=4, link=LINK, collectives="broadcast")
+    cost = iteration_cost(four, CORE, ranks=4, link=LINK, carriage="broadcast")
 
-    assert cost.communication_max_s == 2 * 4 * (2 * (10 + 2))
+    scattering = 10 + 2 * 3 + 6  # of gradients: a broadcast adds nothing up
+    assert cost.communication_max_s == 4 * (2 * (10 + 2)) + scattering
 
 
 def test_a_halo_takes_a_message_from_each_neighbour() -> None:

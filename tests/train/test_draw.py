@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evener.train.draw import dropout_mask, weight_row
+from evener.train.draw import dropout_mask, input_noise, weight_row
 
 
 @pytest.mark.parametrize("batch", [1, 4, 7])
@@ -32,6 +32,16 @@ def test_as_many_are_kept_as_should_be() -> None:
     kept = dropout_mask(5, 0, 1, slice(0, 1000), 100, 0.7).mean()
 
     assert kept == pytest.approx(0.7, abs=0.01)  # 7 standard deviations
+
+
+def test_noise_does_not_depend_on_who_draws_which_rows_and_differs_by_step() -> None:
+    whole = input_noise(1, 2, slice(0, 500), 20)
+
+    parts = [input_noise(1, 2, slice(*rows), 20) for rows in ((0, 3), (3, 3), (3, 500))]
+
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    assert not np.isin(input_noise(1, 3, slice(0, 500), 20), whole).any()
+    assert whole.std() == pytest.approx(1, abs=0.04)  # 5 standard deviations
 
 
 def test_every_seed_has_weights_of_its_own_negative_and_great_ones_too() -> None:

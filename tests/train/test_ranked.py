@@ -1,8 +1,9 @@
 """A sharded network on any number of ranks equals the plain network."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -10,9 +11,11 @@ import torch
 from evener.artifacts.topology import Halo, Topology
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
+from evener.comm.timed import Timed
 from evener.comm.virtual import run_ranks
 from evener.errors import InputError
 from evener.train.activations import Activation
+from evener.train.carriage import Carriage
 from evener.train.loop import one_thread
 from evener.train.losses import LossName
 from evener.train.ranked import RankedNetwork
@@ -60,14 +63,15 @@ def trained(
     *,
     steps: int = 20,
     dtype: torch.dtype = torch.float64,
-    collectives: bool = True,
+    carriage: Carriage = "cheapest",
+    rows: int = 7,
 ) -> tuple[Twin, Twin, list[float], list[float]]:
     """Train a network on ranks, and its twin; return both, and their losses."""
-    inputs, wanted = data(shape)
+    inputs, wanted = data(shape, rows)
     loss: LossName = "cross-entropy" if shape.activations[-1] == "softmax" else "squared"
 
     def begin(communicator: Communicator) -> RankedNetwork:
-        return RankedNetwork(shape, communicator, loss=loss, dtype=dtype, collectives=collectives)
+        return RankedNetwork(shape, communicator, loss=loss, dtype=dtype, carriage=carriage)
 
     def train(communicator: Communicator) -> tuple[RankedNetwork, list[float]]:
         network = begin(communicator)
@@ -140,15 +144,49 @@ def test_every_activation_and_both_losses_agree(
     assert losses == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_collectives_do_what_messages_do(ranks: int) -> None:
+@pytest.mark.parametrize("batch", [1, 7])
+@pytest.mark.parametrize("carriage", get_args(Carriage))
+def test_whatever_travels_between_ranks_the_network_is_the_same(
+    carriage: Carriage, batch: int
+) -> None:
     shape = Shape(WIDTHS, TANH, Topology(shards=4))
 
-    quick, plain, _, _ = trained(shape, ranks, collectives=True)
-    slow, _, _, _ = trained(shape, ranks, collectives=False)
+    found, plain, losses, expected = trained(shape, 3, carriage=carriage, rows=batch)
 
-    assert_same(quick, plain, 1e-12)
-    assert_same(slow, plain, 1e-12)
+    assert_same(found, plain, 1e-12)
+    assert losses == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_cheapest_adds_up_sums_where_a_layer_is_narrower_than_the_one_before() -> None:
+    widths = (20, 40, 24, 36, 36, 12)
+
+    def layers(communicator: Communicator, carriage: Carriage = "cheapest") -> list[bool]:
+        shape = Shape(widths, ("tanh",) * 5, Topology(shards=4))
+        return RankedNetwork(shape, communicator, carriage=carriage).summed
+
+    assert run_ranks(2, layers)[0] == [False, True, False, False, True]
+    assert run_ranks(2, partial(layers, carriage="sums"))[0] == [False, True, True, True, True]
+    assert run_ranks(2, partial(layers, carriage="gather"))[0] == [False] * 5
+    assert layers(Alone()) == [False] * 5
+
+
+def test_fewer_bytes_travel_by_the_cheapest_than_by_gathering() -> None:
+    shape = Shape((8, 64, 16, 4), ("tanh", "tanh", "identity"), Topology(shards=4))
+    inputs, wanted = data(shape)
+
+    def sent(communicator: Communicator, carriage: Carriage) -> int:
+        timed = Timed(communicator)
+        network = RankedNetwork(shape, timed, carriage=carriage)
+        timed.sent_bytes = 0
+        network.descend(inputs.float(), wanted.float(), 0.1)
+        return timed.sent_bytes
+
+    by_gathering = run_ranks(2, partial(sent, carriage="gather"))
+    cheapest = run_ranks(2, partial(sent, carriage="cheapest"))
+
+    # Two ranks, four bytes a number, and seven rows, forth and back.
+    assert by_gathering == [4 * 7 * 2 * (32 + 8)] * 2
+    assert cheapest == [4 * 7 * 2 * (8 + 2)] * 2
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES[2:5], ids=str)

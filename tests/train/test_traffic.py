@@ -42,7 +42,7 @@ def test_ranks_receive_what_their_buffers_lack(topology: Topology, counts: tuple
 def test_every_weight_is_on_one_rank(topology: Topology) -> None:
     placement = Placement.even(topology.shards, 5)
 
-    layers = traffic_of(topology, WIDTHS, placement)
+    layers = traffic_of(topology, WIDTHS, placement, carriage="gather")
 
     assert sum(int(layer.weights_R.sum()) for layer in layers) == count_weights(topology, WIDTHS)
     for number, layer in enumerate(layers, 1):
@@ -63,3 +63,13 @@ def test_a_dense_layer_wants_everything_but_for_an_input_that_everyone_has() -> 
     assert [layer.everything for layer in sharded] == [True, True]
     assert not any(layer.everything for layer in alone)
     assert [layer.before_R.tolist() for layer in sharded] == [[2, 2], [3, 3]]
+
+
+def test_where_ranks_add_up_sums_each_has_the_weights_that_read_its_own_values() -> None:
+    placement = Placement.even(4, 2)
+
+    first, second = traffic_of(Topology(shards=4), (4, 6, 3), placement)
+
+    assert (first.summed, second.summed) == (False, True)
+    assert second.weights_R.tolist() == [3 * 3, 3 * 3]
+    assert second.carried_R.tolist() == [1, 2]

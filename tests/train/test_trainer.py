@@ -42,6 +42,7 @@ RECIPES = [
         optimiser="adamw",
         clip=0.5,
         dropout=0.2,
+        input_noise=0.3,
         schedule="one-cycle",
         warm_up=2,
     ),

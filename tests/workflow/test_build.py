@@ -8,17 +8,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from evener.artifacts.card import Card
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
+from evener.artifacts.topology import Topology
 from evener.artifacts.trace import Trace
 from evener.data.sources import Reading
-from evener.errors import InputError
+from evener.errors import EvenerError, InputError
 from evener.workflow import learn, place, race
 from evener.workflow.build import build_project
+from evener.workflow.ranks import find_launcher
 from evener.workflow.run import run_network
 from evener.workflow.steps import open_steps
 
@@ -177,6 +180,56 @@ def test_rows_that_changed_are_read_again(project: Path) -> None:
     path.write_text(path.read_text().replace("a,b,c,kind\n", "a,b,c,kind\n9.0,9.0,9.0,red\n"))
 
     assert build_project(project).ran[:2] == ("data", "search")
+
+
+def test_a_network_that_ranks_trained_flows_on_and_is_that_of_one_rank(project: Path) -> None:
+    try:
+        find_launcher()
+    except EvenerError as error:
+        pytest.skip(str(error))
+    change(project, "epochs = 6", "epochs = 6\nranks = 2\nshards = 4\nhalo = 1")
+
+    first = build_project(project)
+
+    trace = load(project / ".evener" / "trace.json", Trace).value
+    assert first.ran == (*STEPS, "report")
+    assert trace.quality == first.card.test
+    assert first.card.topology == Topology(shards=4, halo=1)
+    assert not (project / ".evener" / "training").exists()
+
+    change(project, "ranks = 2\n", "")  # who computes makes no other network
+    assert build_project(project).ran == ()
+
+    together = first.network.read_bytes()
+    first.network.unlink()
+    alone = build_project(project)
+    assert first.network.read_bytes() == together
+    assert alone.ran == ("train", "report")  # which shows how long ranks waited, and one does not
+    assert msgspec.structs.replace(first.card, communication_share=None) == alone.card
+
+
+def test_a_build_of_shards_that_was_stopped_goes_on_from_its_checkpoint(project: Path) -> None:
+    change(project, "epochs = 6", "epochs = 6\nshards = 4\nhalo = 1")
+    undisturbed = build_project(project).network
+    before = undisturbed.read_bytes()
+    undisturbed.unlink()
+    other = project / ".evener" / "training" / "of-another-training"
+    other.mkdir(parents=True)
+    told: list[int] = []
+
+    def stop(message: str, done: int, _total: int) -> None:
+        told.append(done)
+        if message.startswith("training") and done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_project(project, progress=stop)
+    assert not other.exists()
+    told.clear()
+
+    assert build_project(project, progress=lambda _, done, __: told.append(done)).ran == ("train",)
+    assert told[0] == 5
+    assert undisturbed.read_bytes() == before
 
 
 def test_a_build_without_the_packages_says_what_to_install(

@@ -86,6 +86,40 @@ open(os.environ["EVENER_EXIT_CODE_FILE"] + ".failed", "w").write("2")
     assert ranks.start_ranks(3, ["train", "x"]) == 2
 
 
+def test_what_ranks_write_is_heard_and_files_stay_open_as_long_as_they_live(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = """
+import os, sys
+assert sys.argv[4:] == ["-m", "some.module", "x"]
+print("one")
+print("fd", os.fstat(int(os.environ["HELD"])).st_size, flush=True)
+open(os.environ["EVENER_EXIT_CODE_FILE"], "w").write("0")
+"""
+    monkeypatch.setattr(ranks, "find_launcher", lambda: fake_launcher(tmp_path, program))
+    heard: list[str] = []
+
+    with (tmp_path / "held").open("w+") as held:
+        held.write("12345")
+        held.flush()
+        monkeypatch.setenv("HELD", str(held.fileno()))
+        code = ranks.start_ranks(
+            2, ["x"], module="some.module", hear=heard.append, held=(held.fileno(),)
+        )
+
+    assert (code, heard) == (0, ["one\n", "fd 5\n"])
+
+
+def test_ranks_are_ended_where_nobody_can_hear_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = "import signal\nprint('one', flush=True)\nsignal.pause()\n"
+    monkeypatch.setattr(ranks, "find_launcher", lambda: fake_launcher(tmp_path, program))
+
+    with pytest.raises(ValueError, match="invalid literal"):
+        ranks.start_ranks(2, [], hear=int)
+
+
 # MPICH's launcher lets ranks speak when it is interrupted; Open MPI's ends them and goes.
 @pytest.mark.parametrize("told", [True, False])
 def test_after_ctrl_c_the_launcher_is_waited_for_and_the_command_stopped(

@@ -5,6 +5,7 @@ from typing import ClassVar
 import msgspec
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.topology import Topology
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,6 +57,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         baselines: simple models on the same splits.
         feature_names: names of the columns, in the order in which the network reads them;
             "column=value" is 1 where that column says so. None in cards of older versions.
+        topology: which neurons see which; None where all see all.
         losses: mean loss of each epoch. None in cards of older versions.
         communication_share: of the training's time in messages between ranks, of the rank that
             waited most; None where one process trained.
@@ -79,5 +81,6 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     export_error: float
     baselines: tuple[Baseline, ...]
     feature_names: tuple[str, ...] = ()
+    topology: Topology | None = None
     losses: tuple[float, ...] = ()
     communication_share: float | None = None

@@ -41,6 +41,9 @@ target = {target}  # what to predict
 # batch = 32
 # learning_rate = 0.003
 # seed = 0
+# ranks = 1               # processes that train it together, by MPI
+# replicas = 1            # copies of it that share the ranks, and the rows of a batch
+# halo = "full"           # or how many neurons of its neighbours a shard sees, with shards = 8
 
 [plan]
 # objective = "throughput"  # or "latency"

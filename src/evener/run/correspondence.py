@@ -6,14 +6,17 @@ next.
 
 import threading
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, Final, Protocol, TypeVar
 
 from evener.comm.link import LineEndedError
 from evener.comm.parcel import unpack_error
 from evener.run import orders
 
 AnswerT = TypeVar("AnswerT")
+
+PATIENCE_S: Final = 10.0
+"""How long a lane may take over what it answers at once, unless it hangs: a busy machine's."""
 
 
 class Line(Protocol):
@@ -45,6 +48,8 @@ class Correspondence:
         crashed: called with the error when the lane breaks down between two orders.
         broken: called when the line ends before the lane did; returns why, which answers every
             order from then on.
+        late: called when an answer did not come in time, with the seconds that were waited;
+            returns what is raised then, and at every order from then on.
     """
 
     def __init__(
@@ -54,10 +59,13 @@ class Correspondence:
         name: str,
         crashed: Callable[[BaseException], None],
         broken: Callable[[], Exception],
+        late: Callable[[float], Exception],
     ) -> None:
         self._line = line
         self._crashed = crashed
         self._broken = broken
+        self._late = late
+        self._given_up: Exception | None = None  # an answer that comes later would be mistaken
         self._answers: SimpleQueue[object] = SimpleQueue()
         self._asking = threading.Lock()
         self._failure: Exception | None = None
@@ -73,15 +81,35 @@ class Correspondence:
         except LineEndedError:
             return  # the listener learns it too
 
-    def ask(self, order: object, kind: type[AnswerT], files: Sequence[int] = ()) -> AnswerT:
+    def ask(
+        self,
+        order: object,
+        kind: type[AnswerT],
+        files: Sequence[int] = (),
+        *,
+        patience_s: float | None = None,
+    ) -> AnswerT:
         """Give an order and wait for its answer.
 
+        Args:
+            order: what to do.
+            kind: what it answers.
+            files: open files that go along.
+            patience_s: how long to wait; for ever if None, for what may take long.
+
         Raises:
-            Exception: what made the lane fail to follow it, or why the line ended.
+            Exception: what made the lane fail to follow it, why the line ended, or that no answer
+                came in time.
         """
         with self._asking:
+            if self._given_up is not None:
+                raise self._given_up
             self.tell(order, files)
-            answer = self._answers.get()
+            try:
+                answer = self._answers.get(timeout=patience_s)
+            except Empty:
+                self._given_up = self._late(patience_s or 0.0)
+                raise self._given_up from None
             if answer is self._failure:
                 self._answers.put(answer)  # for whoever asks next
         if isinstance(answer, kind):

@@ -341,3 +341,20 @@ class LaneThread:
         )
         failure.__cause__ = error
         return failure
+
+
+def did_not_end(waited_s: float, name: str, worker: Worker | None = None) -> StageFailedError:
+    """Say that a lane or a carrier did not end in time.
+
+    Args:
+        waited_s: how long it had.
+        name: of it.
+        worker: the lane; None for a carrier.
+    """
+    return StageFailedError(
+        f"{name} did not end within {waited_s:g} s: its session or the source of frames hangs; end "
+        "the process",
+        stage=-1 if worker is None else worker.stage,
+        processor="" if worker is None else worker.lane.processor,
+        cores=() if worker is None else worker.lane.cores,
+    )

@@ -14,15 +14,16 @@ from typing import Final, Self
 
 import numpy as np
 
-from evener.artifacts.plan import Lane, Plan
+from evener.artifacts.plan import Plan
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Trace
 from evener.errors import ChannelClosedError, InputError, StageFailedError
 from evener.network.state import State
 from evener.run.admission import check_frame, check_plan
 from evener.run.entry import Entry, Frame
+from evener.run.lane import Worker, did_not_end
 from evener.run.live import LiveSource, Policy, Waiting
-from evener.run.record import LaneProgress, Record, trace_of
+from evener.run.record import LaneProgress, LaneRecord, Record, trace_of
 from evener.run.sink import Emit, Failed, Sink
 from evener.run.stage import Segments, handed_on, open_stage
 from evener.run.transport import Joints, Transport, get_transport
@@ -297,8 +298,8 @@ class Pipeline:
         except ChannelClosedError as closed:
             broken = isinstance(closed.__cause__, StageFailedError)
             failure = closed.__cause__ if broken else closed
-        except BaseException:
-            self._shut()
+        except BaseException as error:
+            self._shut(error)
             raise
         finally:
             if live is not None:
@@ -310,8 +311,15 @@ class Pipeline:
             raise failure
         if not record.emitted:
             raise InputError("there is no frame to run; give at least one")
-        record.lanes = [lane.record() for lane in lanes]
+        record.lanes = self._lane_records(lanes)
         return trace_of(record, record.lanes, credits=self.credits)
+
+    def _lane_records(self, lanes: Sequence[Worker]) -> list[LaneRecord]:
+        try:
+            return [lane.record() for lane in lanes]
+        except BaseException as error:
+            self._shut(error)  # who does not answer would not begin again
+            raise
 
     def _live(self, frames: Iterator[Frame], first: int, policy: Policy, sink: Sink) -> LiveSource:
         waiting = Waiting(policy, room=self.credits)
@@ -358,8 +366,10 @@ class Pipeline:
             check_open=self._entry.check_kept,
         )
 
-    def _shut(self, cause: Exception | None = None) -> None:
-        """Tell every lane to end, and wait for none."""
+    def _shut(self, cause: BaseException | None = None) -> None:
+        """Tell every lane to end, and wait for none; runs from now on end by the cause."""
+        if not isinstance(cause, Exception):
+            cause = None
         if self._sink is not None:
             self._sink.close()
         self._entry.close(cause)
@@ -370,11 +380,12 @@ class Pipeline:
         late = None
         for lane in (lane for stage in self._lanes for lane in stage):
             if not lane.join(max(0.0, deadline_s - time.monotonic())):
-                name = f"stage {lane.stage} on {lane.lane.processor}"
-                late = _late(name, lane.stage, lane.lane)
+                late = did_not_end(
+                    CLOSE_PATIENCE_S, f"stage {lane.stage} on {lane.lane.processor}", lane
+                )
         for carrier in self._joints.carriers:
             if not carrier.join(max(0.0, deadline_s - time.monotonic())):
-                late = _late(f"the carrier at the {carrier.name}", -1, None)
+                late = did_not_end(CLOSE_PATIENCE_S, f"the carrier at the {carrier.name}")
         if late is None:
             self._joints.release()
         return late
@@ -383,13 +394,3 @@ class Pipeline:
         for number, frame in enumerate(frames, first):
             check_frame(number, frame, self.inputs)
             yield tuple([a if a.flags.c_contiguous else np.ascontiguousarray(a) for a in frame])
-
-
-def _late(name: str, stage: int, lane: Lane | None) -> StageFailedError:
-    return StageFailedError(
-        f"{name} did not end within {CLOSE_PATIENCE_S:g} s: its session or the source of frames "
-        "hangs; end the process",
-        stage=stage,
-        processor="" if lane is None else lane.processor,
-        cores=() if lane is None else lane.cores,
-    )

@@ -22,7 +22,7 @@ from evener.comm.link import Link
 from evener.comm.processes import ProcessChannel
 from evener.errors import InputError, StageFailedError
 from evener.run import orders
-from evener.run.correspondence import Correspondence
+from evener.run.correspondence import PATIENCE_S, Correspondence
 from evener.run.lane import Worker
 from evener.run.progress import GAUGE_DOUBLES, Gauge
 from evener.run.record import LaneProgress, LaneRecord
@@ -85,6 +85,7 @@ class LaneProcess:
             name=f"stage {self.stage} on {self.lane.processor}",
             crashed=lambda error: self._crashed(broken_down(self, error)),
             broken=self._died,
+            late=self._gave_up,
         )
         host = orders.Host(path=tuple(sys.path), cores=tuple(pinning.PROCESS_CORES))
         self._orders.tell(host, [memory])
@@ -110,19 +111,24 @@ class LaneProcess:
     def start(self, wiring: Wiring, source: ProcessChannel, to: ProcessChannel) -> None:
         """Take frames from now on; see `evener.run.lane.Worker.start`."""
         start = orders.Start(wiring=wiring, source=source.layout, to=to.layout)
-        self._launched().ask(start, orders.Done, [*source.handles, *to.handles])
+        self._launched().ask(
+            start, orders.Done, [*source.handles, *to.handles], patience_s=PATIENCE_S
+        )
 
     def begin(
         self, first: int = 0, *, spans: bool = False, states: Mapping[str, Array] = NO_STATES
     ) -> None:
         """Forget the run before; see `evener.run.lane.Worker.begin`."""
         self._launched().ask(
-            orders.Begin(first=first, spans=spans, states=dict(states)), orders.Done
+            orders.Begin(first=first, spans=spans, states=dict(states)),
+            orders.Done,
+            patience_s=PATIENCE_S,
         )
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""
-        return self._launched().ask(orders.Report(), orders.Reported).record
+        report = self._launched().ask(orders.Report(), orders.Reported, patience_s=PATIENCE_S)
+        return report.record
 
     def progress(self) -> LaneProgress:
         """Return what it does just now; any thread may ask."""
@@ -155,10 +161,18 @@ class LaneProcess:
             raise InputError("the lane was not launched")
         return self._orders
 
+    def _gave_up(self, waited_s: float) -> StageFailedError:
+        """Kill the process: it would not end by itself either."""
+        self.abandon()
+        return does_not_answer(self, f"process {self._process_id()}", waited_s)
+
+    def _process_id(self) -> int:
+        return 0 if self._process is None else self._process.pid
+
     def _died(self) -> StageFailedError:
         """Find out how the process ended, and tell the pipeline if nobody asked for it."""
         code = self._process.wait() if self._process is not None else 0
-        process = self._process.pid if self._process is not None else 0
+        process = self._process_id()
         frame_id, _ = self._gauge.at
         names = {one.value: one.name for one in signal.Signals}
         how = f"was killed by {names.get(-code, -code)}" if code < 0 else f"ended with {code}"
@@ -209,6 +223,18 @@ def broken_down(worker: Worker, error: BaseException) -> StageFailedError:
         return error
     return StageFailedError(
         f"stage {worker.stage} on {worker.lane.processor} broke down: {error}",
+        stage=worker.stage,
+        processor=worker.lane.processor,
+        cores=worker.lane.cores,
+    )
+
+
+def does_not_answer(worker: Worker, where: str, waited_s: float) -> StageFailedError:
+    """Say that a lane did not answer what it answers at once."""
+    return StageFailedError(
+        f"stage {worker.stage} on {worker.lane.processor} in the {where} hangs: it has answered "
+        f"nothing for {waited_s:g} s, though it holds no frame; look whether it was stopped (state "
+        "T in ps)",
         stage=worker.stage,
         processor=worker.lane.processor,
         cores=worker.lane.cores,

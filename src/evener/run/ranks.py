@@ -21,10 +21,10 @@ from evener.comm.channel import Channel
 from evener.errors import EvenerError, InputError, StageFailedError
 from evener.run import orders
 from evener.run.carrier import Carrier
-from evener.run.correspondence import Correspondence
+from evener.run.correspondence import PATIENCE_S, Correspondence
 from evener.run.entry import Entry
 from evener.run.lane import LaneThread, Worker
-from evener.run.process import broken_down, used_by
+from evener.run.process import broken_down, does_not_answer, used_by
 from evener.run.progress import GAUGE_DOUBLES, Gauge
 from evener.run.record import LaneProgress, LaneRecord
 from evener.run.serve_lane import serve_lane
@@ -211,6 +211,7 @@ class LaneRank:
             name=f"stage {self.stage} on {self.lane.processor} of rank {self._rank}",
             crashed=lambda error: self._crashed(broken_down(self, error)),
             broken=lambda: InputError(f"rank {self._rank} is gone"),
+            late=lambda waited_s: does_not_answer(self, f"process of rank {self._rank}", waited_s),
         )
         self._orders.tell(
             orders.Launch(
@@ -229,19 +230,22 @@ class LaneRank:
         """Take frames from now on; see `evener.run.lane.Worker.start`."""
         ends = (self._addresses[id(source)], self._addresses[id(to)])
         start = orders.Start(wiring=wiring, source=ends[0], to=ends[1])
-        self._launched().ask(start, orders.Done)
+        self._launched().ask(start, orders.Done, patience_s=PATIENCE_S)
 
     def begin(
         self, first: int = 0, *, spans: bool = False, states: Mapping[str, Array] = NO_STATES
     ) -> None:
         """Forget the run before; see `evener.run.lane.Worker.begin`."""
         self._launched().ask(
-            orders.Begin(first=first, spans=spans, states=dict(states)), orders.Done
+            orders.Begin(first=first, spans=spans, states=dict(states)),
+            orders.Done,
+            patience_s=PATIENCE_S,
         )
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""
-        return self._launched().ask(orders.Report(), orders.Reported).record
+        report = self._launched().ask(orders.Report(), orders.Reported, patience_s=PATIENCE_S)
+        return report.record
 
     def progress(self) -> LaneProgress:
         """Return what it does just now, by the clock of its machine; any thread may ask."""

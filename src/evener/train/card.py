@@ -2,19 +2,55 @@
 
 import hashlib
 from collections.abc import Sequence
+from typing import Protocol
 
+from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Baseline, Card
+from evener.artifacts.project import TrainSection
+from evener.artifacts.topology import Topology
 from evener.data.dataset import Dataset
-from evener.train.fit import Trained
+
+
+class Figures(Protocol):
+    """What a card says of a training, whoever trained."""
+
+    @property
+    def architecture(self) -> Architecture:
+        """The shape of the network."""
+
+    @property
+    def weights(self) -> int:
+        """How many numbers training set."""
+
+    @property
+    def section(self) -> TrainSection:
+        """How it was trained."""
+
+    @property
+    def validation(self) -> dict[str, float]:
+        """Quality on the validation split, by metric."""
+
+    @property
+    def test(self) -> dict[str, float]:
+        """Quality on the test split, by metric."""
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        """Mean loss of each epoch."""
+
+    @property
+    def communication_share(self) -> float | None:
+        """Of its time in messages between ranks; None where one process trained."""
 
 
 def make_card(
-    trained: Trained,
+    trained: Figures,
     dataset: Dataset,
     content: bytes,
     *,
     export_error: float,
     baselines: Sequence[Baseline],
+    topology: Topology | None = None,
 ) -> Card:
     """Describe a network and its file.
 
@@ -24,6 +60,7 @@ def make_card(
         content: its ONNX file.
         export_error: what `verify_export` found.
         baselines: simple models trained on the same split.
+        topology: which neurons see which; None where all see all.
     """
     return Card(
         network_sha256=hashlib.sha256(content).hexdigest(),
@@ -41,6 +78,7 @@ def make_card(
         export_error=export_error,
         baselines=tuple(baselines),
         feature_names=dataset.feature_names,
+        topology=topology,
         losses=trained.losses,
         communication_share=trained.communication_share,
     )

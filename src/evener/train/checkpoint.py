@@ -17,14 +17,15 @@ from typing import Any, ClassVar, Final
 import msgspec
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
 from evener.artifacts.files import PARTIAL_PREFIX, file_sha256, load, save, sweep, sync_folder
 from evener.comm.share import share, together
 from evener.errors import InvalidFileError
-from evener.train.parameters import Views
+from evener.train.partial_sums import keep_own
+from evener.train.pieces import Piece, Reader, StoredFile, damaged, pieces_of
 from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
 from evener.train.shape import Shape
@@ -33,40 +34,6 @@ MANIFEST: Final = "manifest.json"
 VALUE: Final = "value"  # the weights and biases themselves, beside arrays of the optimiser
 _NAME: Final = re.compile(r"step-(\d+)")
 _KEPT: Final = 2
-
-
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
-    """Neighbouring neurons of a layer that lie in one file.
-
-    Attributes:
-        file: index of the file.
-        layer: from 1.
-        first: the first neuron.
-        stop: the one behind the last.
-    """
-
-    file: int
-    layer: int
-    first: int
-    stop: int
-
-    def key(self, array: str, part: str) -> str:
-        """Return the name of its weights or biases in the file."""
-        return f"{array}.layer{self.layer}.{self.first}-{self.stop}.{part}"
-
-
-class StoredFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a checkpoint.
-
-    Attributes:
-        name: in the folder.
-        size_bytes: how long it is.
-        sha256: of its bytes.
-    """
-
-    name: str
-    size_bytes: int
-    sha256: str
 
 
 class Training(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,7 +187,7 @@ def _write(
     pieces: list[Piece] = []
     tensors: dict[str, Tensor] = {}
     for array, flat in arrays.items():
-        found = list(_pieces(network, network.parameters.views_of(flat)))
+        found = list(pieces_of(network, network.parameters.views_of(flat)))
         pieces = [piece for piece, _, _ in found]
         for piece, weight_NC, bias_N in found:
             tensors[piece.key(array, "weight")] = weight_NC
@@ -236,20 +203,6 @@ def _write(
         return StoredFile(name=path.name, size_bytes=size, sha256=file_sha256(path)), pieces
     except (OSError, SafetensorError) as error:
         raise _not_written(path, error) from error
-
-
-def _pieces(network: RankedNetwork, views: Views) -> Iterator[tuple[Piece, Tensor, Tensor]]:
-    """Yield the neurons of each run, their weights (N, C) and biases (N,)."""
-    for layer, (layer_runs, of_layer) in enumerate(zip(network.layers, views, strict=True), 1):
-        start = network.neurons_of(layer).start
-        for run, (weight_SMC, bias_SM1) in zip(layer_runs.runs, of_layer, strict=True):
-            piece = Piece(
-                file=network.rank,
-                layer=layer,
-                first=start + run.rows.start,
-                stop=start + run.rows.stop,
-            )
-            yield piece, weight_SMC.flatten(0, 1), bias_SM1.flatten()
 
 
 def _finish(partial: Path, whole: Path, manifest: Checkpoint) -> None:
@@ -283,7 +236,7 @@ def _load(
     try:
         manifest = load(path / MANIFEST, Checkpoint).value
     except InvalidFileError as error:
-        raise _damaged(path, path / MANIFEST, str(error)) from error
+        raise damaged(path, path / MANIFEST, str(error)) from error
     _check_same(path, manifest.training, training)
     flats = {
         name: network.parameters.flat
@@ -291,10 +244,12 @@ def _load(
         else torch.zeros_like(network.parameters.flat)
         for name in manifest.arrays
     }
-    reader = _Reader(path, manifest)
+    reader = Reader(path, manifest.files, manifest.pieces)
     for name, flat in flats.items():
-        for piece, weight_NC, bias_N in _pieces(network, network.parameters.views_of(flat)):
+        for piece, weight_NC, bias_N in pieces_of(network, network.parameters.views_of(flat)):
             reader.read(name, piece, weight_NC, bias_N)
+            if piece.columns is not None:
+                keep_own(bias_N.view(1, -1, 1), network.neurons_of(piece.layer))
     del flats[VALUE]
     return manifest, flats
 
@@ -329,63 +284,6 @@ def _differences(name: str, found: Any, wanted: Any) -> Iterator[str]:  # noqa: 
             yield from _differences(f"{name}.{key}" if name else key, found.get(key), wanted[key])
     elif found != wanted:
         yield f"its {name} is {found}, not {wanted}" if name != "data" else "its rows are others"
-
-
-class _Reader:
-    """Reads pieces of a checkpoint's files, each of which is checked against its hash once."""
-
-    def __init__(self, path: Path, manifest: Checkpoint) -> None:
-        self._path = path
-        self._manifest = manifest
-        self._checked: set[int] = set()
-
-    def read(self, array: str, mine: Piece, weight_NC: Tensor, bias_N: Tensor) -> None:
-        """Copy the rows of some neurons from wherever they lie."""
-        left = mine.stop - mine.first
-        for piece in self._manifest.pieces:
-            first, stop = max(piece.first, mine.first), min(piece.stop, mine.stop)
-            if piece.layer != mine.layer or first >= stop:
-                continue
-            here = slice(first - mine.first, stop - mine.first)
-            there = slice(first - piece.first, stop - piece.first)
-            path = self._file(piece.file)
-            try:
-                with safe_open(path, framework="pt") as file:
-                    weight_NC[here] = file.get_slice(piece.key(array, "weight"))[there]
-                    bias_N[here] = file.get_slice(piece.key(array, "bias"))[there]
-            except (OSError, SafetensorError, RuntimeError) as error:
-                raise _damaged(self._path, path, str(error)) from error
-            left -= stop - first
-        if left:
-            raise _damaged(
-                self._path,
-                self._path / MANIFEST,
-                f"{left} neurons of layer {mine.layer} are in none of its files",
-            )
-
-    def _file(self, index: int) -> Path:
-        stored = self._manifest.files[index]
-        path = self._path / stored.name
-        if index in self._checked:
-            return path
-        try:
-            size = path.stat().st_size
-            if size != stored.size_bytes:
-                raise _damaged(self._path, path, f"it has {size} bytes of {stored.size_bytes}")
-            if file_sha256(path) != stored.sha256:
-                raise _damaged(self._path, path, "it does not match its sha256")
-        except OSError as error:
-            raise _damaged(self._path, path, error.strerror or str(error)) from error
-        self._checked.add(index)
-        return path
-
-
-def _damaged(checkpoint: Path, path: Path, why: str) -> InvalidFileError:
-    return InvalidFileError(
-        f"cannot go on from {path}: {why}. Remove {checkpoint}, and training goes on from the "
-        "checkpoint before, or anew",
-        path=str(path),
-    )
 
 
 def _not_written(path: Path, error: Exception) -> InvalidFileError:

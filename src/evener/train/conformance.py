@@ -19,6 +19,7 @@ from evener.artifacts.topology import Topology
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
 from evener.train.activations import Activation
+from evener.train.carriage import Carriage
 from evener.train.ghosts import Ghosts
 from evener.train.loop import one_thread
 from evener.train.losses import LossName
@@ -34,6 +35,7 @@ LEAST_SHARDS: Final = 8
 _STEPS: Final = 5
 _RATE: Final = 0.1
 _ROWS: Final = 7
+_CARRIAGES: Final[tuple[Carriage, ...]] = ("gather", "sums", "broadcast", "messages")
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,8 +104,9 @@ def _checks(communicator: Communicator) -> Iterator[tuple[str, float, Callable[[
         for bits, limit, dtype in ((64, DOUBLE_LIMIT, double), (32, SINGLE_LIMIT, single)):
             what = f"{name} = {'plain' if one is full else 'masked dense'} network, {bits} bits"
             yield what, limit, partial(_from_twin, one, communicator, dtype)
-    by_messages = partial(_from_twin, full, communicator, double, collectives=False)
-    yield "full by messages = plain network, 64 bits", DOUBLE_LIMIT, by_messages
+    for carriage in _CARRIAGES:
+        carried = partial(_from_twin, full, communicator, double, carriage=carriage)
+        yield f"full by {carriage} = plain network, 64 bits", DOUBLE_LIMIT, carried
     for name, one in (("halo 7", far), ("shuffled", mixed)):
         equal = partial(_from_twin, one, communicator, double)
         yield f"{name} = masked dense network, 64 bits", DOUBLE_LIMIT, equal
@@ -118,12 +121,16 @@ def _checks(communicator: Communicator) -> Iterator[tuple[str, float, Callable[[
 
 
 def _from_twin(
-    shape: Shape, communicator: Communicator, dtype: torch.dtype, *, collectives: bool = True
+    shape: Shape,
+    communicator: Communicator,
+    dtype: torch.dtype,
+    *,
+    carriage: Carriage = "cheapest",
 ) -> float:
     """Return the largest deviation of this rank's weights from those of the masked network."""
     loss = _loss_of(shape)
     twin = Twin(shape, [RankedNetwork(shape, Alone(), loss=loss, dtype=dtype)])
-    network = RankedNetwork(shape, communicator, loss=loss, dtype=dtype, collectives=collectives)
+    network = RankedNetwork(shape, communicator, loss=loss, dtype=dtype, carriage=carriage)
     inputs, wanted = _rows(shape.widths)
     for _ in range(_STEPS):
         network.descend(inputs.to(dtype), wanted.to(dtype), _RATE)
@@ -151,10 +158,19 @@ def _distance(network: RankedNetwork, twin: Twin) -> float:
         for layer, (weight, bias) in enumerate(zip(twin.weights, twin.biases, strict=True), 1):
             scale = max(weight.abs().max().item(), bias.abs().max().item())
             for rows, columns, weights, biases in parts_of(network, layer):
-                for mine, theirs in ((weights, weight[rows, columns]), (biases, bias[rows[:, 0]])):
+                mine_M = _within(rows[:, 0], network.neurons_of(layer))
+                for mine, theirs in (
+                    (weights, weight[rows, columns]),
+                    (biases[mine_M], bias[rows[mine_M, 0]]),
+                ):
                     deviation = (mine.double() - theirs).abs().max().item() / scale
                     worst = _larger(worst, deviation)
     return worst
+
+
+def _within(neurons: Tensor, own: slice) -> Tensor:
+    """Tell which neurons are the rank's own: of others it may have weights, and no bias."""
+    return torch.logical_and(neurons >= own.start, neurons < own.stop)
 
 
 def _from_adjoint(shape: Shape, communicator: Communicator) -> float:

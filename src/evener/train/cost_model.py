@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, log2
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ from evener.artifacts.calibration import Calibration, Link, Rate, rate_at
 from evener.artifacts.topology import Topology
 from evener.comm.collectives import MOST_DIRECT
 from evener.errors import InputError
+from evener.train.carriage import Carriage
 from evener.train.shape import Shape
 from evener.train.sharding import Placement
 from evener.train.traffic import VALUE_BYTES, LayerTraffic, Received, traffic_of
 
 Seconds = NDArray[np.float64]
-Collectives = Literal["gather", "broadcast"]
 NO_LINK: Final = Link(name="none", latency_s=1e-9, gap_s=0.0, bandwidth_bytes_per_s=1e12)
 
 
@@ -66,7 +66,7 @@ def iteration_cost(
     batch: int = 1,
     replicas: int = 1,
     link: Link | None = None,
-    collectives: Collectives = "gather",
+    carriage: Carriage = "cheapest",
 ) -> IterationCost:
     """Predict an iteration of plain gradient descent.
 
@@ -78,8 +78,7 @@ def iteration_cost(
         replicas: how many copies of the network train on a part of the batch each, by
             `ranks / replicas` ranks each.
         link: between ranks; that of the calibration if None.
-        collectives: how a dense layer's values reach all ranks: all at once, or one broadcast from
-            each rank, as the paper thinks of.
+        carriage: what travels between the ranks of a dense network.
 
     Raises:
         InputError: ranks that the replicas do not divide, fewer rows or shards than it takes, or
@@ -99,29 +98,19 @@ def iteration_cost(
             "selfcheck --mpi, or give a link"
         )
     placement = Placement.even(shape.topology.shards, ranks // replicas)
-    layers = _traffic(shape.topology, shape.widths, placement)
-    run = _Run(calibration, link, ceil(batch / replicas), placement.ranks, collectives)
+    layers = _traffic(shape.topology, shape.widths, placement, carriage)
+    run = _Run(calibration, link, ceil(batch / replicas), placement.ranks, carriage)
     weights_R = _total(layers)
     for layer in layers:
-        run.exchange(layer, layer.received)
-        run.compute(_forward(layer, weights_R, calibration, run.batch))
+        run.forth(layer, _forward(layer, weights_R, calibration, run.batch))
     if shape.activations[-1] == "softmax":
         shards_R = np.array(placement.counts, np.int64)
         for _ in range(2):  # the largest sums, and the sums of powers
             run.gather(shards_R)
     for number, layer in reversed(list(enumerate(layers))):
-        run.compute(
-            _back(
-                layer,
-                weights_R,
-                calibration,
-                run.batch,
-                first=number == 0,
-                fused=replicas == 1,
-            )
-        )
-        if number:
-            run.exchange(layer, layer.returned, back=True)
+        first, fused = number == 0, replicas == 1
+        seconds_R = _back(layer, weights_R, calibration, run.batch, first=first, fused=fused)
+        run.back(layer, seconds_R, first=first)
     if replicas > 1:
         run.reduce_replicas(weights_R, replicas)
     return IterationCost(
@@ -160,28 +149,41 @@ class _Run:
     """
 
     def __init__(
-        self, calibration: Calibration, link: Link, batch: int, ranks: int, how: Collectives
+        self, calibration: Calibration, link: Link, batch: int, ranks: int, carriage: Carriage
     ) -> None:
         self._calibration = calibration
         self._link = link
-        self._how = how
+        self._carriage = carriage
         self._ranks = ranks
         self.batch = batch
         self.ready_R: Seconds = np.zeros(ranks)
         self.communication_R: Seconds = np.zeros(ranks)
         self.bytes = 0
 
-    def compute(self, seconds_R: Seconds) -> None:
+    def forth(self, layer: LayerTraffic, seconds_R: Seconds) -> None:
+        """Let values travel before a layer, or sums behind it, and compute."""
+        if not layer.summed:
+            self._exchange(layer, layer.received)
         self.ready_R = self.ready_R + seconds_R
+        if layer.summed:
+            self._scatter(layer.carried_R)
 
-    def exchange(self, layer: LayerTraffic, received: Received, *, back: bool = False) -> None:
+    def back(self, layer: LayerTraffic, seconds_R: Seconds, *, first: bool) -> None:
+        """Do the transpose: nobody wants gradients of the input."""
+        if layer.summed:
+            self.gather(layer.carried_R)
+        self.ready_R = self.ready_R + seconds_R
+        if not first and not layer.summed:
+            self._exchange(layer, layer.returned, back=True)
+
+    def _exchange(self, layer: LayerTraffic, received: Received, *, back: bool = False) -> None:
         """Let values or gradients of the neurons before a layer travel."""
-        if layer.everything and self._how == "broadcast":
-            self._broadcast(layer.before_R)
-        elif layer.everything and back:
-            self._scatter(layer.before_R)
+        if layer.everything and back:
+            self._scatter(layer.carried_R)
+        elif layer.everything and self._carriage == "broadcast":
+            self._broadcast(layer.carried_R)
         elif layer.everything:
-            self.gather(layer.before_R)
+            self.gather(layer.carried_R)
         else:
             self._messages(received, layer.gradient_bytes if back else VALUE_BYTES)
 
@@ -193,6 +195,12 @@ class _Run:
         begin_s = _rounds_s(self._link, self._ranks)
         self._meet(begin_s + missing_R / self._link.bandwidth_bytes_per_s, int(missing_R.sum()))
 
+    def _scatter(self, values_R: NDArray[np.int64]) -> None:
+        """Give every rank the terms of its sums, a message from each, to be added in order."""
+        sent_R = (values_R.sum() - values_R) * self._row_bytes
+        begin_s = _messages_s(self._link, self._ranks)
+        self._meet(begin_s + sent_R / self._link.bandwidth_bytes_per_s, int(sent_R.sum()))
+
     def reduce_replicas(self, weights_R: NDArray[np.int64], replicas: int) -> None:
         """Add the gradients of all replicas: a scattered sum, then a gathering."""
         sent_R: Seconds = 2 * VALUE_BYTES * weights_R * (replicas - 1) / replicas
@@ -202,12 +210,6 @@ class _Run:
     @property
     def _row_bytes(self) -> int:
         return VALUE_BYTES * self.batch
-
-    def _scatter(self, values_R: NDArray[np.int64]) -> None:
-        """Give every rank the terms of its sums, a message from each, to be added in order."""
-        sent_R = (values_R.sum() - values_R) * self._row_bytes
-        begin_s = _messages_s(self._link, self._ranks)
-        self._meet(begin_s + sent_R / self._link.bandwidth_bytes_per_s, int(sent_R.sum()))
 
     def _broadcast(self, values_R: NDArray[np.int64]) -> None:
         """Let one rank after the other reach all others by a binomial tree."""
@@ -264,9 +266,9 @@ def _rounds_s(link: Link, ranks: int) -> float:
 
 @lru_cache(maxsize=64)
 def _traffic(
-    topology: Topology, widths: tuple[int, ...], placement: Placement
+    topology: Topology, widths: tuple[int, ...], placement: Placement, carriage: Carriage
 ) -> Sequence[LayerTraffic]:
-    return traffic_of(topology, widths, placement)
+    return traffic_of(topology, widths, placement, carriage=carriage)
 
 
 def _total(layers: Sequence[LayerTraffic]) -> NDArray[np.int64]:

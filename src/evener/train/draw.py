@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-_WEIGHTS, _DROPOUT, _ORDER = range(3)
+_WEIGHTS, _DROPOUT, _ORDER, _NOISE = range(4)
 _WORD: Final = 1 << 64
 _BLOCK: Final = 4  # words that Philox makes of one value of its counter
 
@@ -57,6 +57,22 @@ def dropout_mask(
 def row_order(seed: int, epoch: int, rows: int) -> NDArray[np.int64]:
     """Return the order in which an epoch takes the rows of the data."""
     return _at(seed, _ORDER, epoch, 0).permutation(rows)
+
+
+def input_noise(seed: int, step: int, rows: slice, features: int) -> NDArray[np.float64]:
+    """Return normal numbers for some rows of a batch, (rows, features).
+
+    Args:
+        seed: of the network.
+        step: of the training, from 0.
+        rows: which of the batch.
+        features: how many a row has.
+    """
+    drawn = [
+        _at(seed, _NOISE, step, row).standard_normal(features)
+        for row in range(rows.start, rows.stop)
+    ]
+    return np.array(drawn).reshape(-1, features)
 
 
 def _at(seed: int, use: int, place: int, row: int) -> np.random.Generator:

@@ -154,6 +154,8 @@ class Everything:
         bounds: where each rank's rows begin, and the last one's end.
         values_NB: the buffer of values.
         gradient_NB: that of gradients; None if nobody wants them.
+        in_turn: whether each rank broadcasts its values, one after the other, instead of all being
+            gathered at once.
     """
 
     def __init__(
@@ -162,8 +164,11 @@ class Everything:
         bounds: Sequence[int],
         values_NB: Tensor,
         gradient_NB: Tensor | None,
+        *,
+        in_turn: bool = False,
     ) -> None:
         self._communicator = communicator
+        self._in_turn = in_turn
         rows = [slice(first, last) for first, last in pairwise(bounds)]
         self._parts = [values_NB[one].numpy() for one in rows]
         self._mine = self._parts[communicator.rank].copy()
@@ -174,6 +179,10 @@ class Everything:
 
     def fill(self) -> None:
         """Give every rank all rows."""
+        if self._in_turn:
+            for rank, part in enumerate(self._parts):
+                self._communicator.broadcast(part, root=rank)
+            return
         self._mine[...] = self._parts[self._communicator.rank]
         self._communicator.all_gather(self._mine, self._parts)
 

@@ -26,6 +26,7 @@ from evener.train.bound import moved_bytes, scaling_bandwidth
 from evener.train.draw import row_order
 from evener.train.grid import Grid
 from evener.train.paper import PaperNetwork
+from evener.train.partial_sums import SummedLayer
 from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
 from evener.train.scaling import Scaling
@@ -290,7 +291,7 @@ def _bound_s(weights: list[int], ranks: Timed) -> float:
     return moved_bytes(weights) / scaling_bandwidth(4 * sum(weights))
 
 
-def _count(layer: ShardedLayer) -> int:
+def _count(layer: ShardedLayer | SummedLayer) -> int:
     return sum(run.weight.numel() for run in layer.runs)
 
 

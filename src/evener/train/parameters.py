@@ -13,7 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from evener.comm.communicator import Communicator
 from evener.train.draw import weight_row
+from evener.train.partial_sums import SummedLayer
 from evener.train.reach import Reach
 from evener.train.shape import Shape
 from evener.train.sharded import Columns, Run, ShardedLayer, same_shapes
@@ -68,24 +70,36 @@ class Parameters:
 
 
 def make_layers(
-    shape: Shape, placement: Placement, reaches: Sequence[Reach], rank: int, dtype: torch.dtype
-) -> tuple[list[ShardedLayer], Parameters]:
-    """Draw the weights of a rank's shards, and no others.
+    shape: Shape,
+    placement: Placement,
+    reaches: Sequence[Reach],
+    communicator: Communicator,
+    dtype: torch.dtype,
+    *,
+    summed: Sequence[bool],
+) -> tuple[list[ShardedLayer | SummedLayer], Parameters]:
+    """Draw the weights of a rank, and no others.
 
     Args:
         shape: the network.
         placement: which rank has which shards.
         reaches: the rank's buffers before each layer but the input.
-        rank: which.
+        communicator: the ranks.
         dtype: of the weights.
+        summed: of each layer but the input, whether ranks add up its sums.
     """
     layers = range(1, len(shape.widths))
-    runs = [runs_of(shape, placement, reaches[layer - 1].columns, layer, rank) for layer in layers]
+    rank = communicator.rank
+    runs = [
+        runs_of(shape, placement, reaches[layer - 1].columns, layer, rank, summed=summed[layer - 1])
+        for layer in layers
+    ]
     parameters = Parameters([[one.shape for one in of_layer] for of_layer in runs], dtype)
-    made = []
+    made: list[ShardedLayer | SummedLayer] = []
     for layer in layers:
         reach = reaches[layer - 1]
-        first = int(placement.bounds(shape.widths[layer])[rank])
+        bounds = placement.bounds(shape.widths[layer]).tolist()
+        first = bounds[rank]
         found = []
         for one, (weight_SMC, bias_SM1) in zip(
             runs[layer - 1], parameters.views[layer - 1], strict=True
@@ -102,6 +116,9 @@ def make_layers(
                     dense=shape.topology.halo == "full",
                 )
             )
+        if summed[layer - 1]:
+            made.append(SummedLayer(communicator, bounds, *parameters.views[layer - 1][0]))
+            continue
         made.append(ShardedLayer(found, sum(neurons_of_shards(shape, placement, layer, rank))))
     return made, parameters
 
@@ -118,7 +135,7 @@ class Planned:
 
     Attributes:
         shards: as counted on their rank; the first one alone if they are one matrix.
-        rows: their neurons among those of the rank.
+        rows: their neurons, counted from the rank's first one.
         columns: what each sees.
     """
 
@@ -134,9 +151,17 @@ class Planned:
 
 
 def runs_of(
-    shape: Shape, placement: Placement, columns: Sequence[Indices], layer: int, rank: int
+    shape: Shape,
+    placement: Placement,
+    columns: Sequence[Indices],
+    layer: int,
+    rank: int,
+    *,
+    summed: bool,
 ) -> list[Planned]:
     """List the runs of a layer; all shards of a rank are one matrix where the network is dense.
+
+    Where ranks add up sums, that matrix is of all neurons, those of ranks before and behind too.
 
     Args:
         shape: the network.
@@ -144,7 +169,11 @@ def runs_of(
         columns: what each of the rank's shards sees.
         layer: from 1.
         rank: which.
+        summed: whether ranks add up the layer's sums.
     """
+    if summed:
+        first = int(placement.bounds(shape.widths[layer])[rank])
+        return [Planned(range(1), slice(-first, shape.widths[layer] - first), [columns[0]])]
     neurons = neurons_of_shards(shape, placement, layer, rank)
     if shape.topology.halo == "full":
         neurons = [sum(neurons)]
@@ -173,7 +202,9 @@ def _draw(
     count = shape.widths[layer - 1] + coarse + 1
     weights, biases = weight_SMC.numpy(), bias_SM1.numpy()
     for shard, columns in enumerate(seen):
-        bound = len(columns) ** -0.5
+        # A rank that adds up sums has a part only of what its neurons see.
+        seen_by_one = shape.widths[layer - 1] if shape.topology.halo == "full" else len(columns)
+        bound = seen_by_one**-0.5
         for row in range(weights.shape[1]):
             neuron = first + shard * weights.shape[1] + row
             drawn = weight_row(shape.seed, layer, neuron, count)

@@ -13,10 +13,12 @@ from torch import Tensor
 from evener.comm.communicator import Communicator
 from evener.errors import InputError
 from evener.train.activations import RULES
+from evener.train.carriage import Carriage, adds_up
 from evener.train.ghosts import Everything, Ghosts
 from evener.train.losses import LossName, make_loss
 from evener.train.mixed import MixedLayer, Precision
 from evener.train.parameters import Views, make_layers, neurons_of_shards
+from evener.train.partial_sums import SummedLayer, own_reach
 from evener.train.pool import Pool
 from evener.train.reach import Reach, reach_of
 from evener.train.shape import Shape
@@ -37,14 +39,15 @@ class RankedNetwork:
         placement: which rank has which shards; as even as can be if None.
         loss: what is to be little.
         dtype: of weights and values.
-        collectives: whether layers of which everyone sees everything use collectives, which do the
-            same as messages and are quicker.
+        carriage: what travels between ranks where everyone sees everything; the result differs by
+            rounding only.
         keep_errors: whether gradients of answers are kept beside those of sums, for whoever looks.
 
     Attributes:
         layers: what this rank has of each layer but the input.
         parameters: its weights and biases, in one array.
         reaches: its buffers before each layer.
+        summed: of each layer but the input, whether ranks add up its sums.
     """
 
     def __init__(
@@ -55,7 +58,7 @@ class RankedNetwork:
         placement: Placement | None = None,
         loss: LossName = "squared",
         dtype: torch.dtype = torch.float32,
-        collectives: bool = True,
+        carriage: Carriage = "cheapest",
         keep_errors: bool = False,
     ) -> None:
         shards = shape.topology.shards
@@ -73,21 +76,24 @@ class RankedNetwork:
             )
         self._communicator = communicator
         self._dtype = dtype
-        self._collectives = collectives
+        self._carriage = carriage
         self._keep_errors = keep_errors
         rank = communicator.rank
         count = len(shape.widths)
-        self.reaches: list[Reach] = [
-            reach_of(shape.topology, shape.widths, self.placement, layer, rank)
+        self.summed = [
+            adds_up(shape.topology, shape.widths, layer, communicator.size, carriage)
             for layer in range(1, count)
         ]
-        self.layers, self.parameters = make_layers(shape, self.placement, self.reaches, rank, dtype)
+        self.reaches: list[Reach] = [self.reach(layer, rank) for layer in range(1, count)]
+        self.layers, self.parameters = make_layers(
+            shape, self.placement, self.reaches, communicator, dtype, summed=self.summed
+        )
         self._pools = [self._make_pool(layer) for layer in range(1, count)]
         self.outputs = self.neurons_of(count - 1)
         self._loss = make_loss(
             loss, communicator, neurons_of_shards(shape, self.placement, count - 1, rank)
         )
-        self._layers_in: dict[Precision, Sequence[ShardedLayer | MixedLayer]] = {
+        self._layers_in: dict[Precision, Sequence[ShardedLayer | SummedLayer | MixedLayer]] = {
             "float32": self.layers
         }
         self._works: dict[tuple[int, Precision], Work] = {}
@@ -113,6 +119,13 @@ class RankedNetwork:
         if self._work is None:
             raise InputError("nothing went forward yet: give the network a batch first")
         return self._work
+
+    def reach(self, layer: int, rank: int) -> Reach:
+        """Return a rank's buffer before a layer, from 1."""
+        shape = self.shape
+        if self.summed[layer - 1]:
+            return own_reach(self.placement, shape.widths[layer - 1], rank)
+        return reach_of(shape.topology, shape.widths, self.placement, layer, rank)
 
     def neurons_of(self, layer: int) -> slice:
         """Return which neurons of a layer this rank has, counting layers from 0, the input."""
@@ -238,7 +251,12 @@ class RankedNetwork:
         last_gradient = torch.zeros_like(outputs)
         made = []
         if precision not in self._layers_in:
-            self._layers_in[precision] = [MixedLayer(layer, precision) for layer in self.layers]
+            self._layers_in[precision] = [
+                layer.mixed(precision)
+                if isinstance(layer, SummedLayer)
+                else MixedLayer(layer, precision)
+                for layer in self.layers
+            ]
         for index, layer in enumerate(self._layers_in[precision]):
             out_NB, gradient_NB, collected_NB = outputs, last_gradient, None
             if index + 1 < len(self.layers):
@@ -283,11 +301,17 @@ class RankedNetwork:
     ) -> Ghosts | Everything | None:
         replicated = index == 0 and self.shape.topology.input == "replicated"
         alone = self._communicator.size == 1 and not self.reaches[index].receives
-        if replicated or alone:
+        if replicated or alone or self.summed[index]:
             return None
-        if self.shape.topology.halo == "full" and self._collectives:
+        if self.shape.topology.halo == "full" and self._carriage != "messages":
             bounds = self.placement.bounds(self.shape.widths[index]).tolist()
-            return Everything(self._communicator, bounds, values_NB, gradient_NB)
+            return Everything(
+                self._communicator,
+                bounds,
+                values_NB,
+                gradient_NB,
+                in_turn=self._carriage == "broadcast",
+            )
         name = f"layer {index + 1}, batch {batch}"
         return Ghosts(self._communicator, self.reaches[index], values_NB, gradient_NB, name=name)
 

@@ -1,6 +1,6 @@
 """How a network is trained: for how long, by which rule, and how far each step goes."""
 
-from math import cos, pi
+from math import cos, inf, pi
 from typing import Literal
 
 import msgspec
@@ -28,6 +28,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         warm_up: steps in which the rate grows to what the schedule says.
         dropout: probability with which a hidden neuron is left out of a step.
         precision: of products; weights, sums over a batch and the loss keep the network's own.
+        input_noise: spread of the normal numbers that a step adds to its rows (Bishop, 1995).
     """
 
     epochs: int = 1
@@ -41,6 +42,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     warm_up: int = 0
     dropout: float = 0.0
     precision: Precision = "float32"
+    input_noise: float = 0.0
 
     def __post_init__(self) -> None:
         """Check what no type says.
@@ -65,6 +67,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
                 f"a momentum of {self.momentum} with {self.optimiser}, which has its own: leave "
                 "momentum out, or choose sgd"
             )
+        if not 0 <= self.input_noise < inf:
+            raise InputError(f"an input noise of {self.input_noise}: give a number of 0 or more")
         if not self.weight_decay >= 0 or self.warm_up < 0:
             raise InputError(
                 f"a weight decay of {self.weight_decay} and {self.warm_up} steps of warm-up: give "

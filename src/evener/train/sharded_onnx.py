@@ -22,7 +22,6 @@ from evener.train.clean import BATCH, INPUT, OUTPUT
 from evener.train.export import OPSET
 from evener.train.parameters import Parameters, runs_of
 from evener.train.ranked import RankedNetwork
-from evener.train.reach import reach_of
 from evener.train.shape import Shape
 from evener.train.sharding import coarse_groups
 from evener.train.views import Part, parts_of_runs
@@ -96,9 +95,17 @@ def gather_parts(network: RankedNetwork) -> list[list[Part]] | None:
     received = {}
     pending = []
     for rank in range(communicator.size):
-        reaches = [reach_of(shape.topology, shape.widths, placement, one, rank) for one in layers]
+        reaches = [network.reach(layer, rank) for layer in layers]
         runs = [
-            runs_of(shape, placement, reaches[layer - 1].columns, layer, rank) for layer in layers
+            runs_of(
+                shape,
+                placement,
+                reaches[layer - 1].columns,
+                layer,
+                rank,
+                summed=network.summed[layer - 1],
+            )
+            for layer in layers
         ]
         parameters = network.parameters
         if rank:
@@ -168,7 +175,7 @@ class _Writer:
         for neurons, columns, weight, bias in shards:
             rows = np.arange(neurons.start, neurons.stop)
             weight_MC[rows[:, np.newaxis], columns] = weight.numpy()
-            bias_M[rows] = bias.numpy()
+            bias_M[rows] += bias.numpy()  # where sums are added up, that of one rank, and zeros
         names = [
             self._now,
             self._constant(f"layer{layer}.weight", weight_MC),

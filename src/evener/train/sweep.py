@@ -213,7 +213,7 @@ def bytes_per_row(shape: Shape) -> int:
     shards = shape.topology.shards
     layers = traffic_of(shape.topology, shape.widths, Placement.even(shards, shards))
     values = [
-        int(layer.before_R.sum()) * (shards - 1)
+        int(layer.carried_R.sum()) * (shards - 1)
         if layer.everything
         else sum(sum(peers.values()) for peers in layer.received)
         for layer in layers

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from evener.artifacts.topology import Topology
+from evener.train.carriage import Carriage, adds_up
 from evener.train.reach import received_from
 from evener.train.sharding import (
     Indices,
@@ -33,8 +34,11 @@ class LayerTraffic:
     Attributes:
         weights_R: weights of each rank, biases left out.
         before_R: neurons of the layer before that each rank has.
+        carried_R: what collectives carry of each rank: its values of the layer before, or the sums
+            of its neurons.
         received: values that travel forward; nothing where collectives carry them.
         everything: whether every rank is to see every value, so that collectives carry them.
+        summed: whether they carry sums instead, behind the layer.
         dense: whether a rank's weights are one matrix.
         shards_R: shards of each rank that have neurons of the layer.
         gradient_bytes: of a value that travels back.
@@ -42,8 +46,10 @@ class LayerTraffic:
 
     weights_R: Indices
     before_R: Indices
+    carried_R: Indices
     received: Received
     everything: bool
+    summed: bool
     dense: bool
     shards_R: Indices
     gradient_bytes: int
@@ -59,7 +65,11 @@ class LayerTraffic:
 
 
 def traffic_of(
-    topology: Topology, widths: Sequence[int], placement: Placement
+    topology: Topology,
+    widths: Sequence[int],
+    placement: Placement,
+    *,
+    carriage: Carriage = "cheapest",
 ) -> list[LayerTraffic]:
     """Count for each layer but the input what `evener.train.ranked` has and sends.
 
@@ -67,6 +77,7 @@ def traffic_of(
         topology: which shard sees what.
         widths: neurons of each layer, the input first.
         placement: which rank has which shards.
+        carriage: what travels where everyone sees everything.
 
     Example:
         >>> (layer,) = traffic_of(Topology(shards=4, halo=1, input="sharded"), (8, 4),
@@ -74,11 +85,11 @@ def traffic_of(
         >>> layer.weights_R.tolist(), layer.received
         ([8, 8], ({1: 2}, {0: 2}))
     """
-    return [_layer(topology, widths, placement, layer) for layer in range(1, len(widths))]
+    return [_layer(topology, widths, placement, layer, carriage) for layer in range(1, len(widths))]
 
 
 def _layer(
-    topology: Topology, widths: Sequence[int], placement: Placement, layer: int
+    topology: Topology, widths: Sequence[int], placement: Placement, layer: int, carriage: Carriage
 ) -> LayerTraffic:
     before_R = np.diff(placement.bounds(widths[layer - 1]))
     rows_S = np.diff(block_bounds(widths[layer], topology.shards))
@@ -86,13 +97,17 @@ def _layer(
     shards_R = np.add.reduceat((rows_S > 0).astype(np.int64), firsts)
     replicated = layer == 1 and topology.input == "replicated"
     if topology.halo == "full":
-        weights_R = np.diff(placement.bounds(widths[layer])) * widths[layer - 1]
+        here_R = np.diff(placement.bounds(widths[layer]))
+        summed = adds_up(topology, widths, layer, placement.ranks, carriage)
+        weights_R = before_R * widths[layer] if summed else here_R * widths[layer - 1]
         everything = placement.ranks > 1 and not replicated
         return LayerTraffic(
             weights_R=weights_R,
             before_R=before_R,
+            carried_R=here_R if summed else before_R,
             received=_nothing(placement),
             everything=everything,
+            summed=summed,
             dense=True,
             shards_R=shards_R,
             gradient_bytes=VALUE_BYTES,
@@ -117,8 +132,10 @@ def _layer(
     return LayerTraffic(
         weights_R=weights_R,
         before_R=before_R,
+        carried_R=np.zeros_like(before_R),
         received=received,
         everything=False,
+        summed=False,
         dense=False,
         shards_R=shards_R,
         gradient_bytes=VALUE_BYTES if few else 2 * VALUE_BYTES,

@@ -18,7 +18,7 @@ from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.errors import DivergedError, InputError
 from evener.train.checkpoint import Training, digest_rows, load_checkpoint, save_checkpoint
-from evener.train.draw import row_order
+from evener.train.draw import input_noise, row_order
 from evener.train.dropout import Dropout
 from evener.train.grid import Grid
 from evener.train.optimiser import MeasuredGradient, Optimiser
@@ -215,7 +215,7 @@ class Trainer:
         mine = self._grid.rows(len(rows))
         loss = 0.0
         if mine.start < mine.stop:
-            inputs, wanted = self._inputs[rows[mine]], self._wanted[rows[mine]]
+            inputs, wanted = self._seen(rows[mine], mine), self._wanted[rows[mine]]
             masks: Masks | None = None
             if self._dropout is not None:
                 masks = self._dropout.masks(self.step, mine, len(rows))
@@ -240,6 +240,14 @@ class Trainer:
         self._losses = (total + loss, count + 1)
         self.step += 1
         return loss
+
+    def _seen(self, rows: Tensor, mine: slice) -> Tensor:
+        """Return rows as the step sees them: with noise, if it is to have any."""
+        inputs = self._inputs[rows]
+        if not self.recipe.input_noise:
+            return inputs
+        drawn = input_noise(self.network.shape.seed, self.step, mine, inputs.shape[1])
+        return inputs + self.recipe.input_noise * torch.from_numpy(drawn).to(inputs.dtype)
 
     def _rows_of(self, step: int) -> Tensor:
         epoch, place = divmod(step, self._per_epoch)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from evener.train.activations import Activation
-from evener.train.draw import dropout_mask, row_order
+from evener.train.draw import dropout_mask, input_noise, row_order
 from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
 from evener.train.shape import Shape
@@ -54,7 +54,7 @@ class Twin:
                 for rows, columns, part, bias_part in parts_of(network, layer):
                     weight[rows, columns] = part.double()
                     mask[rows, columns] = 1.0
-                    bias[rows[:, 0]] = bias_part.double()
+                    bias[rows[:, 0]] += bias_part.double()  # 0 but on one rank
             self.weights.append(weight.requires_grad_())
             self.masks.append(mask)
             self.biases.append(bias.requires_grad_())
@@ -123,7 +123,7 @@ class Twin:
             order = row_order(self.shape.seed, epoch, len(inputs_RI))
             rows = torch.from_numpy(order[place * recipe.batch : (place + 1) * recipe.batch])
             masks = self._dropout(recipe, step, len(rows))
-            loss = self.loss(inputs_RI[rows], wanted_RO[rows], masks)
+            loss = self.loss(self._noisy(recipe, step, inputs_RI[rows]), wanted_RO[rows], masks)
             optimiser.zero_grad()
             torch.autograd.backward(loss)
             if recipe.clip is not None:
@@ -133,6 +133,11 @@ class Twin:
             optimiser.step()
             losses.append(loss.item())
         return losses
+
+    def _noisy(self, recipe: Recipe, step: int, inputs_BI: Tensor) -> Tensor:
+        batch, features = inputs_BI.shape
+        drawn = input_noise(self.shape.seed, step, slice(0, batch), features)
+        return inputs_BI + recipe.input_noise * torch.from_numpy(drawn)
 
     def _optimiser(self, recipe: Recipe, params: list[Tensor]) -> torch.optim.Optimizer:
         rate, decay = recipe.learning_rate, recipe.weight_decay

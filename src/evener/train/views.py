@@ -155,6 +155,9 @@ class Neuron:
     def incoming(self) -> dict[int, float]:
         """Its weights by the neuron of the layer before; coarse values are counted behind those.
 
+        Where ranks add up sums (`evener.train.carriage`), those from other ranks' neurons are on
+        the ranks of these.
+
         Raises:
             InputError: it is an input, or another rank has it.
         """

@@ -13,6 +13,7 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.project import FILE_NAME, load_project
 from evener.artifacts.requirements import Verdict
 from evener.workflow.deliver import Delivery
+from evener.workflow.final import check_ranks
 from evener.workflow.learn import Learning, check_packages
 from evener.workflow.opened import Progress
 from evener.workflow.place import check_place
@@ -57,11 +58,13 @@ def build_project(folder: Path, *, progress: Progress | None = None) -> BuildRes
 
     Raises:
         InputError: the project file or its data cannot be used, or another build is running.
+        MissingExtraError: a package is missing, or what starts ranks.
     """
     folder = folder.parent if folder.name == FILE_NAME else folder
     project = load_project(folder)
     check_packages()
-    check_place(project.plan, folder)  # refused now, not after training
+    check_ranks(project.train)  # refused now, not after the search
+    check_place(project.plan, folder)
     with open_steps(folder) as steps:
         learning = Learning(folder=folder, project=project, steps=steps, progress=progress)
         facts = learning.data()

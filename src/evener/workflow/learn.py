@@ -3,6 +3,7 @@
 Each method is one step, kept by `steps.py`; `build.py` calls them in order.
 """
 
+import shutil
 import time
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Baselines, Card
 from evener.artifacts.dataset import DatasetFacts
-from evener.artifacts.files import Kept, file_sha256, write_whole
+from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.project import Project
 from evener.errors import MissingExtraError
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from evener.data.dataset import Dataset
 
 NETWORK_FILE: Final = "network.onnx"
+_CHECKPOINTS: Final = "training"
+_KEY: Final = 16  # letters of a folder's name
 _PACKAGES: Final = {  # import name: distribution
     "torch": "torch",
     "onnxscript": "onnxscript",
@@ -85,7 +88,7 @@ class Learning:
         inputs = {
             "data": facts.value.sha256,
             "section": section,
-            "train": self._project.train,
+            "train": self._project.train.plain,
             "quality": quality,
             "code": code_version("search", "train"),
             "packages": package_versions(),
@@ -114,12 +117,13 @@ class Learning:
 
         section = self._project.search
         deadline = time.monotonic() + parse(section.budget, "time")
-        evaluate = make_evaluate(self.dataset, section, self._project.train)
+        train = self._project.train.plain
+        evaluate = make_evaluate(self.dataset, section, train)
         inputs = {
             "data": data_sha256,
             "epochs": section.epochs,
             "seed": section.seed,
-            "train": self._project.train,
+            "train": train,
             "code": code_version("train"),
             "packages": package_versions(),
         }
@@ -165,8 +169,21 @@ class Learning:
         """Train the chosen architecture, write it as ONNX, and check the file."""
         architecture = front.value.architecture
         section = self._project.train
+        inputs = {
+            "data": facts.value.sha256,
+            "architecture": architecture,
+            "section": section.network,
+            "sharded": section.sharded,
+            "baselines": baselines.sha256,
+            "code": code_version("train"),
+            "packages": package_versions(),
+        }
 
         def make() -> Card:
+            if section.sharded:
+                return self._train_shards(
+                    facts.value.sha256, architecture, baselines, digest(inputs)
+                )
             from evener.train.card import make_card
             from evener.train.export import export_onnx
             from evener.train.fit import train_network
@@ -188,14 +205,6 @@ class Learning:
                 trained, self.dataset, content, export_error=error, baselines=baselines.value.models
             )
 
-        inputs = {
-            "data": facts.value.sha256,
-            "architecture": architecture,
-            "section": section,
-            "baselines": baselines.sha256,
-            "code": code_version("train"),
-            "packages": package_versions(),
-        }
         return self._steps.step(
             "train",
             Card,
@@ -205,6 +214,44 @@ class Learning:
                 self.network_path.is_file()
                 and file_sha256(self.network_path) == card.network_sha256
             ),
+        )
+
+    def _train_shards(
+        self, data_sha256: str, architecture: Architecture, baselines: Kept[Baselines], key: str
+    ) -> Card:
+        """Train by shards, from the checkpoint of a build that was stopped, if there is one."""
+        from evener.train.card import make_card
+        from evener.workflow.final import Task, fit_final
+
+        section = self._project.train
+        kept = self._steps.folder / _CHECKPOINTS
+        for other in kept.glob("*"):
+            if other.name != key[:_KEY]:  # of another training
+                shutil.rmtree(other)
+        task = Task(
+            folder=str(self._folder),
+            data=self._project.data,
+            sha256=data_sha256,
+            architecture=architecture,
+            section=section,
+            checkpoints=str(kept / key[:_KEY]),
+        )
+        held = () if self._steps.lock is None else (self._steps.lock,)
+        fitted = fit_final(
+            task,
+            self.dataset,
+            held=held,
+            on_epoch=lambda epoch: self._tell(f"training {architecture}", epoch, section.epochs),
+        )
+        write_whole(self.network_path, fitted.content)
+        shutil.rmtree(kept)
+        return make_card(
+            fitted,
+            self.dataset,
+            fitted.content,
+            export_error=fitted.export_error,
+            baselines=baselines.value.models,
+            topology=None if fitted.topology.dense else fitted.topology,
         )
 
     def _tell(self, message: str, done: int = 0, total: int = 0) -> None:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,12 +43,23 @@ def freely(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     return dict(environment) | _FREELY
 
 
-def start_ranks(ranks: int, arguments: Sequence[str], *, outliving: bool = False) -> int:
-    """Run an `evener` command line on several ranks of this machine.
+def start_ranks(
+    ranks: int,
+    arguments: Sequence[str],
+    *,
+    module: str = "evener",
+    hear: Callable[[str], object] | None = None,
+    held: Sequence[int] = (),
+    outliving: bool = False,
+) -> int:
+    """Run an `evener` command line, or another module's, on several ranks of this machine.
 
     Args:
         ranks: how many.
         arguments: what follows `evener`.
+        module: run with the arguments.
+        hear: given each line that the ranks write to stdout, which else is this process's.
+        held: open files that are to stay open, and locked, as long as the ranks live.
         outliving: whether the others are to go on where one ends.
 
     Returns:
@@ -67,16 +78,30 @@ def start_ranks(ranks: int, arguments: Sequence[str], *, outliving: bool = False
     with tempfile.TemporaryDirectory(prefix="evener-") as folder:
         told = Path(folder) / "exit-code"
         process = subprocess.Popen(  # noqa: S603 - an MPI launcher and this program
-            [launcher, *how, "-n", str(ranks), sys.executable, "-m", "evener", *arguments],
+            [launcher, *how, "-n", str(ranks), sys.executable, "-m", module, *arguments],
             stdin=subprocess.DEVNULL,
+            stdout=None if hear is None else subprocess.PIPE,
+            text=True,
             env=freely() | {EXIT_CODE_FILE: str(told)},
+            pass_fds=held,
         )
         stopped = False
         try:
+            if hear is not None and process.stdout is not None:
+                for line in process.stdout:
+                    hear(line)
             code = process.wait()
         except KeyboardInterrupt:
-            code = process.wait()  # it was told too, and rank 0 says that it stopped, if it can
+            process.communicate()  # it was told too, and rank 0 says that it stopped, if it can
+            code = process.returncode
             stopped = True
+        except BaseException:
+            process.terminate()
+            process.communicate()
+            raise
+        finally:
+            if process.stdout is not None:
+                process.stdout.close()
         for path in (told.with_name(told.name + FAILED), told):
             if path.exists():
                 return int(path.read_text())

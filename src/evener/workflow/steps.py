@@ -29,10 +29,18 @@ class Steps:
         folder: where the project's state lies.
         ran: names of the steps that ran, in order.
         kept: names of the steps that were kept, in order.
+        lock: the open file that keeps other builds out; None where nothing does.
     """
 
-    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+        lock: int | None = None,
+    ) -> None:
         self.folder = folder
+        self.lock = lock
         self.ran: list[str] = []
         self.kept: list[str] = []
         self._clock = clock
@@ -102,7 +110,7 @@ def open_steps(project: Path) -> Iterator[Steps]:
             )
         sweep(folder)
         try:
-            yield Steps(folder)
+            yield Steps(folder, lock=lock)
         finally:
             _tidy(folder)
     finally:

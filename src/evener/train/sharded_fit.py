@@ -1,0 +1,221 @@
+"""Train one architecture on a dataset, divided into shards, on the ranks that are there.
+
+The recipe is that of `evener.train.loop`, which trains on one process a network that is not
+divided. Weights, rows and noise are drawn by where they stand, so that any number of ranks ends in
+the same network: to the bit with a halo, to rounding where shards see everything.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.files import write_whole
+from evener.artifacts.project import TrainSection
+from evener.artifacts.topology import Topology
+from evener.comm.communicator import Communicator
+from evener.comm.share import together
+from evener.comm.timed import Timed
+from evener.data.dataset import Dataset
+from evener.train.answers import whole_answers
+from evener.train.grid import Grid
+from evener.train.loop import INPUT_NOISE, LABEL_SMOOTHING, WEIGHT_DECAY, one_thread
+from evener.train.metrics import quality
+from evener.train.ranked import RankedNetwork
+from evener.train.recipe import Recipe
+from evener.train.scaling import Scaling
+from evener.train.shape import Shape
+from evener.train.sharded_onnx import export_sharded, gather_parts
+from evener.train.sharding import count_weights
+from evener.train.trainer import Progress, Trainer
+from evener.train.verify import TOLERANCE, largest_error
+
+OnEpoch = Callable[[int], object]
+"""Called by the first rank after each pass with its number, from 1."""
+
+_TOGETHER: Final = 1024  # rows that are answered at a time
+_CHECKPOINTS: Final = 10  # of a training
+_LOSSES: Final = "losses.json"
+
+
+class ShardedFit(msgspec.Struct, frozen=True, kw_only=True):
+    """A trained network that is a file.
+
+    Attributes:
+        architecture: its shape.
+        topology: which of its neurons see which.
+        weights: how many numbers training set.
+        section: how it was trained.
+        validation: quality on the validation split, by metric.
+        test: quality on the test split, by metric.
+        losses: mean loss of each epoch, to six digits: more depend on the number of ranks.
+        communication_share: of the time in messages between ranks, of the rank that waited most;
+            None with one rank.
+        export_error: largest difference between a probability of the file and of the trainer.
+        content: the ONNX file on the first rank, nothing on others.
+    """
+
+    architecture: Architecture
+    topology: Topology
+    weights: int
+    section: TrainSection
+    validation: dict[str, float]
+    test: dict[str, float]
+    losses: tuple[float, ...]
+    communication_share: float | None
+    export_error: float
+    content: bytes
+
+
+def fit_sharded(
+    architecture: Architecture,
+    dataset: Dataset,
+    section: TrainSection,
+    communicator: Communicator,
+    *,
+    checkpoints: Path | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> ShardedFit:
+    """Train an architecture on the training split; every rank calls it with the same.
+
+    Each rank computes with one thread, as many ranks as cores use them all.
+
+    Args:
+        architecture: an mlp or a linear model.
+        dataset: what it learns from; the test split is only looked at for the final figure.
+        section: how; its ranks count for nothing, the communicator's do.
+        communicator: the ranks.
+        checkpoints: folder to go on from, if it has any, and to save into.
+        on_epoch: called after each pass.
+
+    Raises:
+        InputError: ranks or shards that the section's replicas or shards do not fit.
+        DivergedError: the learning rate was too high.
+        InvalidFileError: a checkpoint cannot be written, or is of another training.
+        EvenerError: the file answers otherwise than the network that was trained.
+        RankError: ranks lost one another.
+    """
+    classes = len(dataset.classes)
+    widths = architecture.widths(dataset.features.shape[1], classes)
+    hidden = (architecture.activation,) * (len(widths) - 2)
+    shape = Shape(widths, (*hidden, "softmax"), section.topology, section.seed)
+    features, labels = dataset.rows("train")
+    scaling = Scaling.of(features, shape.topology)
+    smoothed = LABEL_SMOOTHING / classes + (1 - LABEL_SMOOTHING) * np.eye(classes)
+    recipe = Recipe(
+        epochs=section.epochs,
+        batch=section.batch,
+        learning_rate=section.learning_rate,
+        optimiser="adamw",
+        weight_decay=WEIGHT_DECAY,
+        schedule="one-cycle",
+        input_noise=INPUT_NOISE,
+    )
+    with one_thread():
+        grid = Grid.of(Timed(communicator), section.replicas)
+        network = RankedNetwork(shape, grid.shards, loss="cross-entropy")
+        inputs = torch.from_numpy(scaling.apply(features))
+        wanted = torch.from_numpy(smoothed[labels].astype(np.float32))
+        trainer = Trainer(network, recipe, inputs, wanted, grid=grid)
+        per_epoch = recipe.steps_per_epoch(len(features))
+        watch = _Watch(grid, per_epoch, checkpoints, on_epoch)
+        every = -(-recipe.epochs // _CHECKPOINTS) * per_epoch
+        trainer.run(watch.see, checkpoints=checkpoints, every=every)
+        scaling.fold(network)
+        share = watch.largest_share()
+        found = _finish(network, grid, dataset, str(architecture))
+        network.close()
+        grid.close()
+    return ShardedFit(
+        architecture=architecture,
+        topology=shape.topology,
+        weights=count_weights(shape.topology, widths) + sum(widths[1:]),
+        section=section,
+        losses=watch.losses,
+        communication_share=share,
+        **found,
+    )
+
+
+class _Watch:
+    """Sees each step, and keeps the losses of epochs beside the checkpoints."""
+
+    def __init__(
+        self, grid: Grid, per_epoch: int, folder: Path | None, on_epoch: OnEpoch | None
+    ) -> None:
+        self._grid = grid
+        self._per_epoch = per_epoch
+        self._on_epoch = on_epoch
+        self._sum = 0.0
+        self._share = 0.0
+        self._path = None if folder is None else folder / _LOSSES
+        self._losses: list[float] = []
+        if self._path is not None and self._path.is_file():
+            self._losses = msgspec.json.decode(self._path.read_bytes(), type=list[float])
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        """Mean loss of each epoch."""
+        return tuple(self._losses)
+
+    def see(self, progress: Progress) -> None:
+        """Note a step; checkpoints are between epochs, and so whole ones are seen."""
+        self._share = progress.communication_share or 0.0
+        self._sum += progress.loss
+        if progress.step % self._per_epoch:
+            return
+        mean = float(f"{self._sum / self._per_epoch:.6g}")
+        self._sum = 0.0
+        self._losses = [*self._losses[: progress.epoch - 1], mean]
+        if self._grid.world.rank > 0:
+            return
+        if self._path is not None:
+            write_whole(self._path, msgspec.json.encode(self._losses))
+        if self._on_epoch is not None:
+            self._on_epoch(progress.epoch)
+
+    def largest_share(self) -> float | None:
+        """Return the share of time in messages of the rank that waited most; every rank asks."""
+        world = self._grid.world
+        if world.size == 1:
+            return None
+        shares = np.zeros((world.size, 1))
+        world.all_gather(np.array([self._share]), list(shares))
+        return float(shares.max())
+
+
+def _finish(network: RankedNetwork, grid: Grid, dataset: Dataset, name: str) -> dict[str, Any]:
+    """Write the network, hold the file against it, and say how good it is."""
+    classes = len(dataset.classes)
+    found: dict[str, Any] = {"content": b"", "export_error": 0.0}
+    answered = {}
+    for part in ("validation", "test"):
+        features, labels = dataset.rows(part)
+        answered[part] = _probabilities(network, features)
+        found[part] = quality(labels, answered[part].argmax(axis=1), classes)
+    parts = gather_parts(network)
+
+    def write() -> None:
+        if parts is None or grid.replicas.rank > 0:
+            return
+        found["content"] = export_sharded(network.shape, parts)
+        features, _ = dataset.rows("test")
+        found["export_error"] = largest_error(
+            name, found["content"], features, answered["test"], tolerance=TOLERANCE
+        )
+
+    together(grid.world, write)
+    return found
+
+
+def _probabilities(
+    network: RankedNetwork, features: NDArray[np.float32]
+) -> NDArray[np.floating[Any]]:
+    """Return the probabilities (rows, classes) of some rows, on every rank."""
+    rows = torch.split(torch.tensor(features), _TOGETHER)
+    return np.concatenate([whole_answers(network, some).T.numpy() for some in rows])

@@ -1,0 +1,84 @@
+"""What each rank does that a build has started: `python -m evener.workflow.project_rank FOLDER`.
+
+It trains the task that lies in the folder. The first rank writes a line with its number after each
+epoch, and in the end the network beside the task.
+"""
+
+import os
+import sys
+import traceback
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from evener.comm.join import joined
+from evener.comm.started import EXIT_CODE_FILE
+from evener.errors import EvenerError, InputError
+from evener.workflow.final import FAILURE, RESULT, TASK, Failure, Task
+
+_STOPPED = 130
+
+
+def main(folder: Path) -> None:
+    """Train on this rank.
+
+    Args:
+        folder: where the task lies.
+
+    Raises:
+        SystemExit: something went wrong on one of the ranks; it is explained beside the task.
+    """
+    task = msgspec.json.decode((folder / TASK).read_bytes(), type=Task)
+    with joined(ranks=task.section.ranks, explain=partial(explain, folder)) as communicator:
+        from evener.data.load import load_dataset
+        from evener.train.sharded_fit import fit_sharded
+
+        dataset = load_dataset(task.data, Path(task.folder))
+        if dataset.sha256 != task.sha256:
+            raise InputError(
+                f"the rows of {task.data.source} changed while the project was built: build again"
+            )
+        fitted = fit_sharded(
+            task.architecture,
+            dataset,
+            task.section,
+            communicator,
+            checkpoints=Path(task.checkpoints),
+            on_epoch=_tell,
+        )
+        if communicator.rank == 0:
+            (folder / RESULT).write_bytes(msgspec.msgpack.encode(fitted))
+            Path(os.environ[EXIT_CODE_FILE]).write_text("0")
+
+
+def explain(folder: Path, error: BaseException) -> int:
+    """Leave beside the task why this rank ends all, unless another one did; return the exit code.
+
+    Args:
+        folder: where the task lies.
+        error: what was raised.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return _STOPPED
+    code = EvenerError.exit_code
+    where = "".join(f"{note}: " for note in getattr(error, "__notes__", ()) if note[:3] == "on ")
+    message = f"{where}this is a fault of evener: {type(error).__name__}: {error}"
+    if isinstance(error, EvenerError):
+        code, message = error.exit_code, f"{where}{error}"
+    else:
+        traceback.print_exception(error)
+    failure = Failure(exit_code=code, message=message)
+    with suppress(FileExistsError), (folder / FAILURE).open("xb") as file:
+        file.write(msgspec.json.encode(failure))
+    return code
+
+
+def _tell(epoch: int) -> None:
+    sys.stdout.write(f"{epoch}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
