@@ -59,6 +59,7 @@ class MixedLayer:
                 torch.zeros_like(run.bias, dtype=self._dtype),  # biases are added in full
                 run.columns,
                 dense=False,  # one row of a batch is multiplied as several are
+                held=False,
             )
             for run in layer.runs
         ]
@@ -133,6 +134,9 @@ class BoundMixed:
             ):
                 few_NC.sub_(some_NC.to(few_NC.dtype), alpha=rate)
             run.bias.sub_(_of(run, self._gradient_NB).sum(2, keepdim=True), alpha=rate)
+
+    def settle(self) -> None:
+        """Hold nothing back: the weights were moved."""
 
     def _multiply_gradients(self) -> None:
         if not self._gradients:
