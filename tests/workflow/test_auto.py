@@ -174,7 +174,10 @@ def test_as_many_ranks_as_cores_may_be_used(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
 
     assert ranks_here(None) == (3, ())
-    assert ranks_here(8) == (8, ())
+    assert ranks_here(2) == (2, ())
+    most, (note,) = ranks_here(8)
+    assert most == 3
+    assert note.startswith("of 8 ranks no more than 3 are looked at")
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def auto_options(command: CommandT) -> CommandT:
         click.option(
             "--auto",
             is_flag=True,
-            help="Choose by a cost model, measured here, how many ranks train, up to --ranks or "
+            help="Choose by a cost model, measured here, how many ranks train, up to --ranks and "
             "the cores, and whether they share neurons or rows. The network stays as it is.",
         ),
         click.option(

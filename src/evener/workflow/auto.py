@@ -119,6 +119,8 @@ def check_latitude(wish: TrainingWish, latitude: Latitude) -> None:
 def ranks_here(asked: int | None) -> tuple[int, tuple[str, ...]]:
     """Return how many ranks may be started here, and what limits them.
 
+    No more than there are cores, for each rank is predicted to have one.
+
     Args:
         asked: by the user; as many as this process has cores if None.
 
@@ -126,11 +128,14 @@ def ranks_here(asked: int | None) -> tuple[int, tuple[str, ...]]:
         MissingExtraError: several were asked for, and mpi4py or mpiexec is missing.
         InputError: several were asked for, and mpi4py finds no MPI library.
     """
+    cores = len(os.sched_getaffinity(0))
     if asked is not None:
         if asked > 1:
             find_launcher()
-        return asked, ()
-    cores = len(os.sched_getaffinity(0))
+        if asked <= cores:
+            return asked, ()
+        note = f"of {asked} ranks no more than {cores} are looked at: each is to have a core"
+        return cores, (note,)
     try:
         if cores > 1:
             find_launcher()
