@@ -127,6 +127,11 @@ def test_what_does_not_fit_the_memory_is_refused() -> None:
     [
         ({"layout": "paper"}, ANY, "the paper's layout leaves nothing to choose"),
         ({"replicas": 2}, ANY, "--auto chooses the replicas: leave out --replicas"),
+        (
+            {"on_failure": "shrink"},
+            ANY,
+            "--auto may choose replicas, which ranks that are left could",
+        ),
         ({"topology": Topology(halo=2)}, ANY, "--halo 2 and without --shards: .* give --shards"),
         ({"topology": Topology(halo=2)}, Latitude(halo=True), "--halo auto chooses the halo"),
         ({"widths": None}, ANY, "give either the folder of a project, or --shape"),

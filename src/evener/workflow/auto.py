@@ -103,6 +103,11 @@ def check_latitude(wish: TrainingWish, latitude: Latitude) -> None:
         raise InputError("the paper's layout leaves nothing to choose: leave out --auto")
     if wish.replicas > 1:
         raise InputError("--auto chooses the replicas: leave out --replicas, or --auto")
+    if wish.on_failure != "abort":
+        raise InputError(
+            "--auto may choose replicas, which ranks that are left could not share evenly: leave "
+            "out --on-failure, or --auto"
+        )
     if latitude.halo and wish.topology.halo != "full":
         raise InputError("--halo auto chooses the halo: give no other")
     if not latitude.halo and wish.topology.halo != "full" and wish.shards is None:
