@@ -51,6 +51,13 @@ def test_without_computing_nothing_is_compared(net: str, board: str) -> None:
     assert result.trace.overruns == 0
 
 
+def test_without_computing_no_runtime_is_named(net: str, board: str) -> None:
+    refusal = "nothing for onnxruntime to do: leave --runtimes out, or --no-compute"
+
+    with pytest.raises(InputError, match=refusal):
+        run_on_board(net, board=board, frames=6, compute=False, runtimes=("onnxruntime",))
+
+
 def test_slowed_down_everything_takes_longer(net: str, board: str) -> None:
     result = run_on_board(net, board=board, frames=6, stages=2, slowdown=2.0)
 

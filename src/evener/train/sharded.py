@@ -2,11 +2,11 @@
 
 Neurons come first and rows of a batch last, so that a neuron's values lie together and ghosts are
 received where they are read. Neighbouring shards of one shape are multiplied in one batch, which
-gives the bits that one after the other gives, but for one row of a batch, where large ones are
-multiplied one by one; of a dense network a rank's shards are one matrix, whose products depend on
-how many rows it has. What a product reads and writes is the same again
-and again: `bind` finds it once, since finding it takes longer than a small product. Shapes
-in names: S shards of one shape, M neurons of a shard, C neurons that it sees, B rows of a batch.
+gives the bits that one after the other gives. Only for a batch of one row may it not, so that large
+shards are then multiplied one by one. In a dense network all shards of a rank are one matrix, whose
+products depend on how many rows it has. What a product reads and writes is the same again and
+again: `bind` finds it once, since finding it takes longer than a small product. Shapes in names: S
+shards of one shape, M neurons of a shard, C neurons that it sees, B rows of a batch.
 """
 
 from collections.abc import Iterator, Sequence
