@@ -1,10 +1,15 @@
-"""Where the trained networks are that `make networks` fetches."""
+"""Where the trained networks are that `make networks` fetches, and no clock for properties."""
 
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# However slow the machine is just now, a property holds.
+settings.register_profile("evener", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("evener")
 
 FETCHED = Path(__file__).parents[1] / ".cache" / "networks"
 
