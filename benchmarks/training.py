@@ -7,8 +7,11 @@ of Table I of Surajiwale et al., dense; "L boundary" is L as 1,024 shards that s
 either neighbour, all on this core. An iteration must read every weight to go forward, read it to go
 back (but for the first layer), and read and write it to update it: 16 bytes a weight, 12 in the
 first layer. The bound is that over the bandwidth of scaling the weights in place, which reads and
-writes each: iterations and scalings take turns, and figures are medians. Each network is a process
-of its own, whose memory is what it grew by. The machine should be idle.
+writes each: iterations and scalings take turns, and figures are medians. Evener writes steps of one
+row to large matrices once in so many iterations, so each figure is the mean of as many or more.
+Each network is a process of its own, whose memory is what it grew by. Where MPI is installed, one
+rank and two take turns over M and 64 rows: all weights, then those of two shards with a halo of 1.
+The machine should be idle.
 """
 
 import argparse
@@ -25,6 +28,9 @@ from typing import TYPE_CHECKING, Any, Final
 import psutil
 from record import write_record
 
+from evener.errors import EvenerError
+from evener.workflow.ranks import find_launcher, freely
+
 if TYPE_CHECKING:
     from torch import Tensor  # noqa: TID251 - what is measured
 
@@ -40,6 +46,9 @@ CASES: Final = [
     ("L", "evener"),
     ("L boundary", "evener"),
 ]
+TOGETHER: Final = [("one rank", 1, 1, "full"), ("full", 2, 2, "full"), ("halo 1", 2, 2, "1")]
+ROUNDS: Final = 3
+ROWS: Final = 64
 SHARDS: Final = 1024
 RATE: Final = 1e-3
 Act = Callable[[], object]
@@ -68,11 +77,55 @@ def main() -> None:
     ratio = theirs["iteration_s"] / ours["iteration_s"]
     memory = ours["memory_bytes"] / theirs["memory_bytes"]
     print(f"M: autograd takes {ratio:.2f} times as long; evener has {memory:.0%} of its memory")
+    found = {"seconds": options.seconds, "rows": rows, "autograd_ratio": ratio}
+    found |= {"autograd_memory_share": memory, "together": together(options.seconds)}
     if options.out is not None:
-        found = {"seconds": options.seconds, "rows": rows}
-        write_record(
-            options.out, {**found, "autograd_ratio": ratio, "autograd_memory_share": memory}
+        write_record(options.out, found)
+
+
+def together(seconds: float) -> list[dict[str, Any]]:
+    """Time one rank and two in turns, print and return what was found; nothing without MPI."""
+    try:
+        launcher = find_launcher()
+    except EvenerError as error:
+        print(f"no ranks: {error}")
+        return []
+    script = Path(__file__).with_name("scaling_rank.py")
+    timings: dict[str, list[dict[str, Any]]] = {name: [] for name, *_ in TOGETHER}
+    for _ in range(ROUNDS):
+        for name, ranks, shards, halo in TOGETHER:
+            command = [launcher, "-n", str(ranks), sys.executable, str(script), "--widths"]
+            command += [",".join(map(str, WIDTHS["M"])), "--shards", str(shards), "--halo", halo]
+            command += ["--batch", str(ROWS), "--seconds", str(seconds / ROUNDS)]
+            environment = freely() | {"OMP_NUM_THREADS": "1"}
+            ended = subprocess.run(
+                command, check=True, stdout=subprocess.PIPE, text=True, env=environment
+            )
+            timings[name].append(json.loads(ended.stdout))
+    found = []
+    for name, ranks, _, _ in TOGETHER:
+        gains = [
+            one["median_s"] / here["median_s"]
+            for one, here in zip(timings["one rank"], timings[name], strict=True)
+        ]
+        row = {
+            "name": name,
+            "ranks": ranks,
+            "rows": ROWS,
+            "weights": timings[name][0]["weights"],
+            "iteration_s": median(one["median_s"] for one in timings[name]),
+            "communication_max_s": median(one["communication_max_s"] for one in timings[name]),
+            "gain": median(gains),
+            "gains": gains,
+        }
+        found.append(row)
+        print(
+            f"M, {ROWS} rows, {name}, {ranks} rank{'s' * (ranks > 1)}: "
+            f"{1e3 * row['iteration_s']:.1f} ms, {1e3 * row['communication_max_s']:.1f} of them in "
+            f"messages; {row['weights']:,} weights; {row['gain']:.2f} times one rank "
+            f"({min(gains):.2f} to {max(gains):.2f})"
         )
+    return found
 
 
 def line(row: dict[str, Any]) -> str:
@@ -89,10 +142,12 @@ def line(row: dict[str, Any]) -> str:
 def measure(network: str, way: str, seconds: float) -> dict[str, Any]:
     """Measure one case in this process."""
     import torch  # noqa: TID251 - what is measured
+    from threadpoolctl import threadpool_limits
 
-    import evener.train  # noqa: F401 - as a training begins
+    from evener.train.one_row import STEPS_HELD
 
     torch.set_num_threads(1)
+    threadpool_limits(1)
     process = psutil.Process()
     before = process.memory_info().rss
     name, _, boundary = network.partition(" ")
@@ -102,7 +157,8 @@ def measure(network: str, way: str, seconds: float) -> dict[str, Any]:
     )
     iterate()
     peak = max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, process.memory_info().rss)
-    iterations, scalings = take_turns(iterate, lambda: flat.mul_(1.0), seconds)
+    whole = STEPS_HELD if way == "evener" else 1
+    iterations, scalings = take_turns(iterate, lambda: flat.mul_(1.0), seconds, whole)
     low, middle, high = quantiles(iterations, n=4)
     bandwidth = 8 * len(flat) / median(scalings)
     return {
@@ -129,18 +185,35 @@ def bytes_moved(widths: tuple[int, ...], weights: int) -> int:
     return 16 * weights - 4 * widths[0] * widths[1]
 
 
-def take_turns(iterate: Act, scale: Act, seconds: float) -> tuple[list[float], list[float]]:
-    """Time two acts in turns, each often enough that the clock does not matter."""
-    times: tuple[list[float], list[float]] = ([], [])
-    counts = [many(act) for act in (iterate, scale)]
+def take_turns(
+    iterate: Act, scale: Act, seconds: float, whole: int
+) -> tuple[list[float], list[float]]:
+    """Time two acts in turns, each often enough that the clock does not matter.
+
+    Args:
+        iterate: the one.
+        scale: the other.
+        seconds: how long, and longer until there are two figures of the first.
+        whole: least number of the first that a figure is the mean of.
+    """
+    iterations: list[float] = []
+    scalings: list[float] = []
+    count, others = many(iterate), many(scale)
+    turns = -(-whole // count)
     until = time.perf_counter() + seconds
-    while time.perf_counter() < until or len(times[0]) < 5:
-        for act, count, found in zip((iterate, scale), counts, times, strict=True):
+    while time.perf_counter() < until or len(iterations) < 2:
+        spent = 0.0
+        for _ in range(turns):
             began = time.perf_counter()
             for _ in range(count):
-                act()
-            found.append((time.perf_counter() - began) / count)
-    return times
+                iterate()
+            spent += time.perf_counter() - began
+            began = time.perf_counter()
+            for _ in range(others):
+                scale()
+            scalings.append((time.perf_counter() - began) / others)
+        iterations.append(spent / (turns * count))
+    return iterations, scalings
 
 
 def many(act: Act) -> int:

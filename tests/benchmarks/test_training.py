@@ -1,5 +1,7 @@
 """Timing iterations of training."""
 
+import time
+
 import training
 
 
@@ -24,15 +26,19 @@ def test_a_line_says_how_near_the_bound_an_iteration_is() -> None:
     )
 
 
-def test_both_acts_take_turns_until_the_time_is_up() -> None:
+def test_both_acts_take_turns_and_a_figure_is_the_mean_of_many_iterations() -> None:
     done: list[str] = []
 
-    iterations, scalings = training.take_turns(
-        lambda: done.append("iterate"), lambda: done.append("scale"), 0.0
-    )
+    def iterate() -> None:
+        done.append("iterate")
+        time.sleep(0.01)
 
-    assert len(iterations) == len(scalings) == 5
-    assert set(done) == {"iterate", "scale"}
+    iterations, scalings = training.take_turns(iterate, lambda: done.append("scale"), 0.0, 4)
+
+    assert len(iterations) == 2
+    assert len(scalings) == 8
+    assert min(iterations) >= 0.01
+    assert done.count("iterate") == 3 + 2 * 4  # three to see how long it takes
 
 
 def test_what_is_timed_is_a_step_of_the_network_it_says() -> None:

@@ -68,6 +68,8 @@ OPTIONS = {
         "--sweep",
         "--seeds",
         "--equal-weights",
+        "--auto",
+        "--within",
         "--ranks",
         "--replicas",
         "--timeout",

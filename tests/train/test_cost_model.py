@@ -52,8 +52,19 @@ def test_one_rank_reads_its_weights_twice_and_updates_them() -> None:
     assert cost.communication_share == 0.0
 
 
-def test_one_row_of_a_dense_layer_goes_back_while_weights_are_updated() -> None:
-    assert iteration_cost(shape(3, 4, 5, topology=Topology()), CORE).iteration_s == 32 + 32
+def test_steps_of_one_row_are_written_to_large_layers_once_in_many() -> None:
+    core = msgspec.structs.replace(CORE, products=(Rate(1.0, 1.0), Rate(32.0, 16.0)))
+    weights = 512 * 1024
+    both = (Topology(), Topology(shards=4, halo=0))
+    shapes = [shape(512, 1024, 4, topology=one) for one in both]
+
+    dense, sharded = (iteration_cost(one, CORE).iteration_s for one in shapes)
+    by_products = iteration_cost(shapes[0], core).iteration_s
+
+    small, few = 4096, 4096 // 4
+    assert dense == weights * (1 + 1 / 32) + small * 3
+    assert sharded == weights * (1 + 1 / 32) + few * 3
+    assert by_products == weights * (2 + 1 / 32 + 2 / 16) + small * 6
 
 
 def test_the_bound_is_the_time_in_which_weights_pass_through_memory() -> None:
@@ -77,7 +88,7 @@ def test_every_layer_costs_its_calls() -> None:
     sharded = iteration_cost(shape(3, 4, 5, topology=Topology(shards=4, halo=0)), core)
     without = iteration_cost(shape(3, 4, 5, topology=Topology(shards=4, halo=0)), CORE)
 
-    assert dense.iteration_s == 64 + 2 * 0.5
+    assert dense.iteration_s == 84 + 2 * 0.5
     assert sharded.iteration_s == without.iteration_s + 2 * 7.0
 
 
@@ -102,10 +113,10 @@ def test_dense_ranks_gather_values_and_scatter_sums() -> None:
     cost = iteration_cost(network, CORE, ranks=2, link=LINK, carriage="gather")
 
     forward, gathering, scattering = 4 + 4, 10 + 2, 10 + 2
-    assert cost.iteration_s == forward + gathering + scattering + 4 + 4
+    assert cost.iteration_s == forward + gathering + scattering + 4 + (4 + 4)
     assert cost.communication_max_s == cost.communication_mean_s == 24
     assert cost.bytes_per_iteration == 2 * 2 * 2 * 4
-    assert cost.communication_share == 24 / 40
+    assert cost.communication_share == 24 / 44
 
 
 def test_sums_travel_where_a_layer_is_narrower_and_cost_the_less() -> None:

@@ -271,6 +271,35 @@ def test_gradients_are_those_of_finite_differences(topology: Topology) -> None:
             assert gradient.reshape(-1)[at].item() == pytest.approx(slope, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.parametrize("topology", [TOPOLOGIES[1], TOPOLOGIES[4], TOPOLOGIES[8]], ids=str)
+def test_gradients_that_cross_ranks_are_those_of_finite_differences(topology: Topology) -> None:
+    shape = Shape((16, 32, 33, 30), ("tanh", "sigmoid", "identity"), topology)
+    inputs, wanted = data(shape, rows=3)
+    step = 1e-5
+
+    def check(communicator: Communicator) -> list[tuple[float, float]]:
+        """Move a weight of the first layer of each rank in turn: its gradient came by exchanges."""
+        network = RankedNetwork(shape, communicator, dtype=torch.float64)
+        gradient = network.gradients(inputs, wanted)[0][0][0].reshape(-1)
+        at = int(gradient.abs().argmax())
+        found = []
+        for rank in range(communicator.size):
+            losses = []
+            for change in (step, -2 * step, step):
+                if rank == communicator.rank:
+                    network.layers[0].runs[0].weight.view(-1)[at] += change
+                network.gradients(inputs, wanted)
+                losses.append(network.loss())
+            if rank == communicator.rank:
+                found.append((float(gradient[at]), (losses[0] - losses[1]) / (2 * step)))
+        network.close()
+        return found
+
+    for ours in run_ranks(3, check):
+        ((gradient, slope),) = ours
+        assert gradient == pytest.approx(slope, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("shape", "message"),
     [

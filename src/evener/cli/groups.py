@@ -27,7 +27,16 @@ HEADINGS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Sweep": ("--sweep", "--seeds", "--equal-weights"),
     "Way of running": (
-        *("--transport", "--ranks", "--replicas", "--batch", "--source-rate", "--policy"),
+        *(
+            "--transport",
+            "--auto",
+            "--within",
+            "--ranks",
+            "--replicas",
+            "--batch",
+            "--source-rate",
+            "--policy",
+        ),
         *("--supervise", "--standby", "--timeout"),
     ),
     "Network": ("--shape", "--fix", "--state"),

@@ -9,7 +9,6 @@ import msgspec
 
 from evener.artifacts.swept import Interval, Sweep, Swept
 from evener.cli import output, values
-from evener.cli.layout import table
 from evener.cli.options import CommandT, together
 from evener.cli.ranked import on_ranks
 from evener.errors import InputError
@@ -147,6 +146,8 @@ def _tell(sweep: Sweep, page: Path | None, *, as_json: bool) -> None:
     if as_json:
         output.print_json(sweep)
         return
+    from evener.cli.layout import table
+
     judged = sweep.points[0].test_accuracy is not None
     title = (
         f"{'-'.join(map(str, sweep.points[0].widths))} on {sweep.data}: "

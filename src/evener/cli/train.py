@@ -1,27 +1,31 @@
 """`evener train`: a network over ranks, by any rule of who sees whom."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from evener.artifacts.topology import Halo, InputLayout, Topology
+from evener.artifacts.topology import InputLayout, Topology
 from evener.cli import options, output, targets, values
+from evener.cli.auto import auto_options, is_auto, train_chosen
 from evener.cli.ranked import on_ranks
 from evener.cli.sweep import EqualWeights, read_sweep, sweep_networks, sweep_options
 from evener.cli.train_options import (
+    OpenHalo,
     keeping_options,
     learning_options,
     network_options,
     replicas_option,
 )
 from evener.cli.verb import Verb
+from evener.errors import InputError
 from evener.units import count, show
 
 if TYPE_CHECKING:
     from evener.comm.communicator import Communicator
     from evener.train.over_ranks import TrainingResult
-    from evener.workflow.training import Hidden, Layout, Optimiser
+    from evener.workflow.training import Hidden, Layout, Optimiser, TrainingWish
 
 
 @click.command(
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
         "evener train --shape 64,160,160,160,10 --data digits --shards 10 --halo 4 --epochs 40",
         "evener train --shape 2048,4096,4096,4096,2048 --ranks 2 --json",
         "evener train --shape 64,160,160,10 --data digits --ranks 4 --replicas 2 --batch 64",
+        "evener train --shape 2048,4096,4096,4096,2048 --batch 16 --auto",
+        "evener train --shape 2048,4096,4096,4096,2048 --halo auto --within '20 ms' --ranks 2",
         "evener train --shape 2048,32768,8192,4096,2048 --shards 1024 --halo boundary",
         "evener train --shape 64,160,10 --data digits --shards 8 --halo 2 --coarse 2 --shuffle",
         "evener train --shape 64,160,160,10 --data digits --ranks 2 --checkpoint kept --resume",
@@ -45,6 +51,7 @@ if TYPE_CHECKING:
 @network_options
 @learning_options
 @sweep_options
+@auto_options
 @options.ranks_option
 @replicas_option
 @options.timeout_option
@@ -55,10 +62,12 @@ def command(
     project: Path | None,
     widths: tuple[int, ...] | None,
     data: str | None,
+    auto: bool,
+    within_s: float | None,
     ranks: int | None,
     replicas: int,
     shards: int | None,
-    halo: Halo,
+    halo: OpenHalo,
     shuffle: bool,
     coarse: int,
     input_layout: str,
@@ -99,7 +108,10 @@ def command(
         shards=shards,
         replicas=replicas,
         topology=Topology(
-            halo=halo, shuffle=shuffle, coarse=coarse, input=cast("InputLayout", input_layout)
+            halo="full" if halo == "auto" else halo,
+            shuffle=shuffle,
+            coarse=coarse,
+            input=cast("InputLayout", input_layout),
         ),
         batch=batch,
         iterations=iterations,
@@ -114,28 +126,42 @@ def command(
         out=out,
     )
     swept = read_sweep(wish, settings=sweep, seeds=seeds, equal_weights=equal_weights)
+    chosen = is_auto(wish, auto=auto, halo_open=halo == "auto", within_s=within_s)
+    if swept is not None and chosen:
+        raise InputError("--sweep compares networks, and --auto trains one: leave out either")
     if swept is not None:
         return sweep_networks(swept, ranks=ranks, timeout_s=timeout_s, as_json=as_json)
+    told = partial(_tell, random=data is None and project is None)
+    if chosen:
+        latitude = workflow.Latitude(ranks=ranks, halo=halo == "auto", iteration_s=within_s)
+        return train_chosen(wish, latitude, _train, told, timeout_s=timeout_s, as_json=as_json)
     if ranks is not None and ranks > 1 and not is_launched() and not is_torchrun():
         workflow.prepare_training(wish, ranks=ranks)  # what is wrong is said before ranks start
 
     def act(communicator: "Communicator") -> int:
-        prepared = workflow.prepare_training(wish, ranks=communicator.size)
-        if communicator.rank > 0:
-            workflow.train_over_ranks(prepared, communicator)
-            return 0
-        with output.progress() as report:
-            trained = workflow.train_over_ranks(prepared, communicator, progress=report)
-        _tell(trained, random=data is None and project is None, as_json=as_json)
+        trained = _train(wish, communicator)
+        if trained is not None and as_json:
+            output.print_json(trained)
+        elif trained is not None:
+            told(trained)
         return 0
 
     return on_ranks(ranks, act, timeout_s=timeout_s)
 
 
-def _tell(trained: "TrainingResult", *, random: bool, as_json: bool) -> None:
-    if as_json:
-        output.print_json(trained)
-        return
+def _train(wish: "TrainingWish", communicator: "Communicator") -> "TrainingResult | None":
+    """Train on this rank, and return on the first one what came of it."""
+    from evener import workflow
+
+    prepared = workflow.prepare_training(wish, ranks=communicator.size)
+    if communicator.rank > 0:
+        workflow.train_over_ranks(prepared, communicator)
+        return None
+    with output.progress() as report:
+        return workflow.train_over_ranks(prepared, communicator, progress=report)
+
+
+def _tell(trained: "TrainingResult", *, random: bool) -> None:
     times = trained.iteration_s / trained.bound_s if trained.bound_s else 0.0
     layers = "-".join(map(str, trained.widths))
     kind = "the paper's layout" if trained.layout == "paper" else str(trained.topology)

@@ -1,12 +1,15 @@
 """The options of `evener train`, by what they are about."""
 
+from typing import Literal
+
 import click
 
-from evener.artifacts.topology import parse_halo
+from evener.artifacts.topology import Halo, parse_halo
 from evener.cli import targets, values
 from evener.cli.options import CommandT, together
 from evener.errors import InputError
 
+OpenHalo = Halo | Literal["auto"]
 _MOST_NEURONS = 2**31 - 1  # of a layer: what indices and MPI count to
 
 
@@ -25,6 +28,16 @@ def read_widths(text: str) -> tuple[int, ...]:
             "such as 64,160,160,10"
         )
     return widths
+
+
+def read_halo(text: str) -> OpenHalo:
+    """Read a halo, or that it is open.
+
+    Example:
+        >>> read_halo("boundary"), read_halo("auto")
+        (1, 'auto')
+    """
+    return "auto" if text == "auto" else parse_halo(text)
 
 
 def network_options(command: CommandT) -> CommandT:
@@ -48,12 +61,12 @@ def network_options(command: CommandT) -> CommandT:
         ),
         click.option(
             "--halo",
-            metavar="K|full",
+            metavar="K|full|auto",
             default="full",
             show_default=True,
-            callback=values.through(parse_halo),
+            callback=values.through(read_halo),
             help="How many neurons of either neighbour a shard sees in the layer before: a number, "
-            "boundary for 1, or full for all neurons of all.",
+            "boundary for 1, or full for all neurons of all. auto: as --auto chooses.",
         ),
         click.option(
             "--shuffle",

@@ -21,6 +21,7 @@ from evener.artifacts.topology import Topology
 from evener.comm.collectives import MOST_DIRECT
 from evener.errors import InputError
 from evener.train.carriage import Carriage
+from evener.train.one_row import STEPS_HELD
 from evener.train.shape import Shape
 from evener.train.sharding import Placement
 from evener.train.traffic import VALUE_BYTES, LayerTraffic, Received, traffic_of
@@ -67,8 +68,9 @@ def iteration_cost(
     replicas: int = 1,
     link: Link | None = None,
     carriage: Carriage = "cheapest",
+    remembered: int | None = None,
 ) -> IterationCost:
-    """Predict an iteration of plain gradient descent.
+    """Predict an iteration of training.
 
     Args:
         shape: the network; its shards are placed as evenly as can be.
@@ -79,6 +81,8 @@ def iteration_cost(
             `ranks / replicas` ranks each.
         link: between ranks; that of the calibration if None.
         carriage: what travels between the ranks of a dense network.
+        remembered: numbers that the optimiser keeps for each weight; None for plain gradient
+            descent, which on one replica updates weights in place.
 
     Raises:
         InputError: ranks that the replicas do not divide, fewer rows or shards than it takes, or
@@ -107,9 +111,10 @@ def iteration_cost(
         shards_R = np.array(placement.counts, np.int64)
         for _ in range(2):  # the largest sums, and the sums of powers
             run.gather(shards_R)
+    written = None if replicas == 1 and remembered is None else 1 + (remembered or 0)
     for number, layer in reversed(list(enumerate(layers))):
-        first, fused = number == 0, replicas == 1
-        seconds_R = _back(layer, weights_R, calibration, run.batch, first=first, fused=fused)
+        first = number == 0
+        seconds_R = _back(layer, weights_R, calibration, run.batch, first=first, written=written)
         run.back(layer, seconds_R, first=first)
     if replicas > 1:
         run.reduce_replicas(weights_R, replicas)
@@ -291,23 +296,24 @@ def _back(
     batch: int,
     *,
     first: bool,
-    fused: bool,
+    written: int | None,
 ) -> Seconds:
     """Each weight is read for the gradient of what was seen, and then read and written.
 
-    Of a dense layer and one row both happen while it is in the cache. Where gradients of weights
-    are kept, they are written and read besides.
+    Steps of one row are written to large layers once in so many, by products of so many rows. Where
+    gradients of weights and what an optimiser remembers are written, each passes through memory
+    besides.
     """
     passes = 0 if first else 1
     product_s = 2 * batch * layer.weights_R / rate_at(of.products, batch)
     read_R = VALUE_BYTES * layer.weights_R / _each(of.reads, weights_R)
     update_R = 2 * VALUE_BYTES * layer.weights_R / _each(of.updates, weights_R)
-    if fused and batch == 1 and layer.dense:
-        seconds_R = np.maximum(update_R, (1 + passes) * product_s)
-    else:
-        seconds_R = passes * np.maximum(read_R, product_s) + np.maximum(update_R, product_s)
-    if not fused:
-        seconds_R = seconds_R + update_R
+    step_R = np.maximum(update_R, product_s)
+    if written is None and batch == 1 and layer.held:
+        step_R = update_R / STEPS_HELD + 2 * layer.weights_R / rate_at(of.products, STEPS_HELD)
+    seconds_R = passes * np.maximum(read_R, product_s) + step_R
+    if written is not None:
+        seconds_R = seconds_R + written * update_R
     return seconds_R + _calls_s(layer, of, batch) / 2
 
 

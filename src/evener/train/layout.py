@@ -1,25 +1,29 @@
-"""Choose how ranks train a network together, by the cost model, and say why in words.
+"""Choose how ranks train a network together, by the cost model; say why in words.
 
-A network that shares its neurons among ranks, copies of it that share the rows, and both at once
-compute the same; a halo makes another, smaller network. So a halo is chosen only for a user who
-lets the network be changed, and otherwise told of.
+Ranks can share the neurons of a network, copies of it can share the rows of a batch, and both at
+once: all compute the same network. A halo makes another, smaller one. So a halo is chosen only for
+a user who leaves it open, and otherwise told of. See `evener.train.layout_words` for the reasons.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final, Literal
 
 from evener.artifacts.calibration import Calibration, Link
-from evener.artifacts.topology import Topology
-from evener.errors import InputError
+from evener.artifacts.topology import Halo, Topology
+from evener.errors import InfeasibleError, InputError
 from evener.train.cost_model import IterationCost, iteration_cost
+from evener.train.footprint import arrays_bytes
 from evener.train.shape import Shape
-from evener.train.traffic import VALUE_BYTES
-from evener.units import show
+from evener.units import count, show
 
-LayoutKind = Literal["one rank", "dense", "data parallel", "hybrid", "halo"]
+LayoutKind = Literal["one rank", "shards", "data parallel", "hybrid"]
 HALOS: Final = (1, 4, 16, 64)
-_WORTH: Final = 0.95  # a layout with more ranks has to save a twentieth of the time
+WORTH: Final = 0.95
+"""A layout with more ranks, or another network, has to save a twentieth of the time."""
+
+_ALL_COUNTS: Final = 32  # of ranks that are looked at one by one; of more only divisors
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Layout:
         ranks: all of them.
         replicas: copies that share the rows of a batch.
         cost: of an iteration.
+        memory_bytes: what its arrays take on all ranks together, by an estimate.
     """
 
     kind: LayoutKind
@@ -39,178 +44,222 @@ class Layout:
     ranks: int
     replicas: int
     cost: IterationCost
+    memory_bytes: int
 
     @property
-    def weights_bytes(self) -> int:
-        """What the weights of one copy take on all its ranks together."""
-        return VALUE_BYTES * self.cost.weights
+    def halo(self) -> Halo:
+        """How many neurons of either neighbour a shard sees."""
+        return self.shape.topology.halo
 
     def __str__(self) -> str:
         """Say it in a few words."""
-        match self.kind:
-            case "one rank":
-                return "dense on one rank"
-            case "dense":
-                return f"dense, the neurons of each layer on {self.ranks} ranks"
-            case "data parallel":
-                return f"data parallel, {self.replicas} copies"
-            case "hybrid":
-                return f"hybrid, {self.replicas} copies on {self.ranks // self.replicas} ranks each"
-            case _:
-                return f"halo {self.shape.topology.halo} on {self.ranks} ranks"
+        network = "dense" if self.shape.topology.dense else f"halo {self.halo}"
+        each = count(self.ranks // self.replicas, "rank")
+        if self.replicas == 1:
+            return f"{network} on {each}"
+        return f"{network}, {self.replicas} replicas of {each}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freedom:
+    """What may be chosen.
+
+    Attributes:
+        ranks: the most that may be used.
+        exactly: whether all of them are to be used, as they are started already.
+        shards: of the network; one for each rank of a replica if None, where it is dense.
+        halo: whether another halo may be chosen, which is another network.
+        halos: widths to look at.
+        iteration_s: the longest that an iteration may take.
+        memory_bytes: the most that the arrays of all ranks may take.
+    """
+
+    ranks: int
+    exactly: bool = False
+    shards: int | None = None
+    halo: bool = False
+    halos: Sequence[int] = HALOS
+    iteration_s: float = inf
+    memory_bytes: float = inf
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutChoice:
-    """The layout that was chosen, and why.
+    """The layout that was chosen, and those it was chosen from.
 
     Attributes:
         chosen: the layout.
-        reasons: sentences, with their figures.
-        others: all that were looked at, quickest first, the chosen one among them.
+        best_same: the best of those that compute the network that was asked for.
+        candidates: all that were looked at, quickest first.
+        freedom: what might be chosen.
     """
 
     chosen: Layout
-    reasons: tuple[str, ...]
-    others: tuple[Layout, ...]
+    best_same: Layout
+    candidates: tuple[Layout, ...]
+    freedom: Freedom
 
 
 def choose_layout(
     shape: Shape,
     calibration: Calibration,
+    freedom: Freedom,
     *,
-    ranks: int,
     batch: int,
     link: Link | None = None,
-    halos: Sequence[int] = HALOS,
-    may_change: bool = False,
+    remembered: int | None = None,
+    rows_bytes: int = 0,
 ) -> LayoutChoice:
-    """Choose the quickest layout for a network.
+    """Choose the quickest layout; of a limited time, the one with most weights that keeps it.
 
     Args:
-        shape: the network; its own topology is ignored but for how it takes its input.
+        shape: the network; the shards of a dense one count for nothing.
         calibration: of one core.
-        ranks: that may be used; fewer are where more do not pay.
+        freedom: what may be chosen.
         batch: rows of an iteration.
         link: between ranks; that of the calibration if None.
-        halos: widths to look at.
-        may_change: whether a halo may be chosen, which is another network with fewer weights.
+        remembered: numbers that the optimiser keeps for each weight; None for plain descent.
+        rows_bytes: what each rank holds of rows to learn from.
 
     Raises:
-        InputError: no rank or no row, or several ranks and no link.
+        InputError: no rank or no row, more ranks than can be used, or several and no link.
+        InfeasibleError: every layout takes longer or more memory than it may.
     """
-    if ranks < 1:
-        raise InputError(f"{ranks} ranks: give 1 or more")
-    same = [
-        _layout(shape, calibration, count, copies, batch, link)
-        for count in _divisors(ranks)
-        for copies in _divisors(count)
-        if copies <= batch
+    if freedom.ranks < 1:
+        raise InputError(f"{freedom.ranks} ranks: give 1 or more")
+    found = [
+        Layout(
+            _kind(ranks, replicas),
+            one,
+            ranks,
+            replicas,
+            iteration_cost(
+                one,
+                calibration,
+                ranks=ranks,
+                batch=batch,
+                replicas=replicas,
+                link=link,
+                remembered=remembered,
+            ),
+            ranks * rows_bytes
+            + arrays_bytes(one, ranks=ranks, replicas=replicas, batch=batch, remembered=remembered),
+        )
+        for one, ranks, replicas in _grids(shape, freedom, batch)
     ]
-    smaller = [
-        _halo(shape, calibration, ranks, halo, batch, link)
-        for halo in halos
-        if ranks > 1 and halo < min(shape.widths[1:])
-    ]
-    best = min(same, key=lambda one: (one.cost.iteration_s, one.ranks))
-    quick_enough = [one for one in same if best.cost.iteration_s >= _WORTH * one.cost.iteration_s]
-    best = min(quick_enough, key=lambda one: (one.ranks, one.cost.iteration_s))
-    chosen = best
-    quickest_halo = min(smaller, key=lambda one: one.cost.iteration_s, default=None)
-    if (
-        may_change
-        and quickest_halo is not None
-        and quickest_halo.cost.iteration_s < _WORTH * best.cost.iteration_s
-    ):
-        chosen = quickest_halo
-    everything = sorted([*same, *smaller], key=lambda one: one.cost.iteration_s)
-    reasons = _reasons(chosen, best, same, quickest_halo, ranks, may_change=may_change)
-    return LayoutChoice(chosen, tuple(reasons), tuple(everything))
+    if not found:
+        raise InputError(
+            f"{freedom.ranks} ranks, {shape.topology.shards} shards and batches of {batch}: a rank "
+            "has a shard or more, and a replica a row or more; start fewer ranks, or give larger "
+            "batches"
+        )
+    candidates = sorted(found, key=lambda one: (one.cost.iteration_s, one.ranks))
+    possible = [one for one in candidates if _keeps(one, freedom)]
+    same = [one for one in candidates if is_same(one, shape)]
+    kept = [one for one in same if one in possible]
+    best_same = _quickest(kept or same)
+    if not possible or not (kept or freedom.halo):
+        raise _infeasible(candidates if freedom.halo else same, freedom)
+    chosen = best_same
+    if freedom.halo:
+        most = max(one.cost.weights for one in possible)
+        if freedom.iteration_s < inf:
+            chosen = _quickest([one for one in possible if one.cost.weights == most])
+        elif not kept or possible[0].cost.iteration_s < WORTH * best_same.cost.iteration_s:
+            network = possible[0].shape
+            chosen = _quickest([one for one in possible if one.shape == network])
+    return LayoutChoice(chosen, best_same, tuple(candidates), freedom)
 
 
-def _layout(
-    shape: Shape,
-    calibration: Calibration,
-    ranks: int,
-    replicas: int,
-    batch: int,
-    link: Link | None,
-) -> Layout:
-    parts = ranks // replicas
-    topology = Topology(shards=parts, input=shape.topology.input)
-    dense = replace(shape, topology=topology)
-    cost = iteration_cost(
-        dense, calibration, ranks=ranks, batch=batch, replicas=replicas, link=link
+def is_same(layout: Layout, shape: Shape) -> bool:
+    """Whether a layout computes a network, and not one with other weights."""
+    ours, theirs = layout.shape.topology, shape.topology
+    return ours == theirs or (ours.dense and theirs.dense)
+
+
+def _quickest(layouts: Sequence[Layout]) -> Layout:
+    """Return the one with fewest ranks of those that are nearly as quick as the quickest."""
+    least_s = min(one.cost.iteration_s for one in layouts)
+    enough = [one for one in layouts if WORTH * one.cost.iteration_s <= least_s]
+    return min(enough, key=lambda one: (one.ranks, one.cost.iteration_s))
+
+
+def _keeps(layout: Layout, freedom: Freedom) -> bool:
+    return (
+        layout.cost.iteration_s <= freedom.iteration_s
+        and layout.memory_bytes <= freedom.memory_bytes
     )
-    kind: LayoutKind = "hybrid"
-    if ranks == 1:
-        kind = "one rank"
-    elif replicas == 1:
-        kind = "dense"
-    elif parts == 1:
-        kind = "data parallel"
-    return Layout(kind, dense, ranks, replicas, cost)
 
 
-def _halo(
-    shape: Shape, calibration: Calibration, ranks: int, halo: int, batch: int, link: Link | None
-) -> Layout:
-    topology = Topology(shards=ranks, halo=halo, input=shape.topology.input)
-    sparse = replace(shape, topology=topology)
-    cost = iteration_cost(sparse, calibration, ranks=ranks, batch=batch, link=link)
-    return Layout("halo", sparse, ranks, 1, cost)
+def _grids(shape: Shape, freedom: Freedom, batch: int) -> Iterator[tuple[Shape, int, int]]:
+    """Yield networks, ranks and replicas: of the network itself, and of it with a halo."""
+    topology = shape.topology
+    for ranks in _counts(freedom):
+        for replicas in _divisors(ranks):
+            each = ranks // replicas
+            shards = (freedom.shards or each) if topology.dense else topology.shards
+            if replicas <= batch and each <= shards:
+                yield replace(shape, topology=_with(topology, shards=shards)), ranks, replicas
+    if not topology.dense and not freedom.halo:
+        return
+    shards = freedom.shards or freedom.ranks
+    for halo in freedom.halos:
+        other = _with(topology, shards=shards, halo=halo)
+        if shards == 1 or halo >= min(shape.widths[1:]) or other == topology:
+            continue
+        for replicas in _divisors(freedom.ranks) if freedom.halo else [1]:
+            if replicas <= batch and freedom.ranks // replicas <= shards:
+                yield replace(shape, topology=other), freedom.ranks, replicas
 
 
-def _reasons(
-    chosen: Layout,
-    best: Layout,
-    same: Sequence[Layout],
-    halo: Layout | None,
-    ranks: int,
-    *,
-    may_change: bool,
-) -> list[str]:
-    cost = chosen.cost
-    first = (
-        f"{chosen}: {show(cost.iteration_s, 'time')} an iteration by the cost model, "
-        f"{cost.communication_share:.0%} of it communication, with "
-        f"{show(cost.weights, 'count')} weights"
+def _with(topology: Topology, *, shards: int, halo: Halo | None = None) -> Topology:
+    return Topology(
+        shards=shards,
+        halo=topology.halo if halo is None else halo,
+        shuffle=topology.shuffle,
+        coarse=topology.coarse,
+        input=topology.input,
     )
-    said = [first]
-    alone = next(one for one in same if one.ranks == 1)
-    if chosen.ranks > 1:
-        times = alone.cost.iteration_s / cost.iteration_s
-        said.append(
-            f"one rank with all {show(alone.cost.weights, 'count')} weights would take "
-            f"{show(alone.cost.iteration_s, 'time')}, {times:.1f} times as long"
-        )
-    if best.ranks < ranks and chosen is best:
-        most = min(
-            (one for one in same if one.ranks == ranks), key=lambda one: one.cost.iteration_s
-        )
-        said.append(
-            f"more ranks do not pay: {most} would take {show(most.cost.iteration_s, 'time')}, "
-            f"{most.cost.communication_share:.0%} of it communication"
-        )
-    rivals = [one for one in same if one.ranks == chosen.ranks and one is not chosen]
-    if rivals:
-        rival = min(rivals, key=lambda one: one.cost.iteration_s)
-        said.append(f"next comes {rival}: {show(rival.cost.iteration_s, 'time')}")
-    if halo is not None:
-        share = halo.cost.weights / best.cost.weights
-        if chosen is halo:
-            said.append(
-                f"it is another network, with {share:.0%} of the dense one's weights: what that "
-                "costs in accuracy, evener train --sweep shows"
-            )
-        elif not may_change and halo.cost.iteration_s < _WORTH * best.cost.iteration_s:
-            said.append(
-                f"{halo} would take {show(halo.cost.iteration_s, 'time')}, but is another network, "
-                f"with {share:.0%} of the weights: see what that costs in accuracy with evener "
-                "train --sweep"
-            )
-    return said
+
+
+def _counts(freedom: Freedom) -> list[int]:
+    if freedom.exactly:
+        return [freedom.ranks]
+    if freedom.ranks <= _ALL_COUNTS:
+        return list(range(1, freedom.ranks + 1))
+    return _divisors(freedom.ranks)
 
 
 def _divisors(number: int) -> list[int]:
     return [one for one in range(1, number + 1) if number % one == 0]
+
+
+def _kind(ranks: int, replicas: int) -> LayoutKind:
+    if ranks == 1:
+        return "one rank"
+    if replicas == 1:
+        return "shards"
+    return "data parallel" if replicas == ranks else "hybrid"
+
+
+def _infeasible(layouts: Sequence[Layout], freedom: Freedom) -> InfeasibleError:
+    """Name the layout that misses a limit least."""
+    least = min(layouts, key=lambda one: one.memory_bytes)
+    if least.memory_bytes > freedom.memory_bytes:
+        return InfeasibleError(
+            f"the arrays of {least} take {show(least.memory_bytes, 'size')} by an estimate, and "
+            f"{show(freedom.memory_bytes, 'size')} may be used: train a network of fewer weights, "
+            "or smaller batches",
+            needed=freedom.memory_bytes,
+            available=least.memory_bytes,
+        )
+    fits = [one for one in layouts if one.memory_bytes <= freedom.memory_bytes]
+    quickest = min(fits, key=lambda one: one.cost.iteration_s)
+    open_halo = "" if freedom.halo else ", leave the halo open with --halo auto"
+    return InfeasibleError(
+        f"no layout takes {show(freedom.iteration_s, 'time')} an iteration or less: {quickest} is "
+        f"predicted to take {show(quickest.cost.iteration_s, 'time')}. Allow more time{open_halo}, "
+        "or give more ranks or smaller batches",
+        needed=freedom.iteration_s,
+        available=quickest.cost.iteration_s,
+    )

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 from torch.nn.functional import cross_entropy
 
 from evener.errors import DivergedError
@@ -86,10 +87,11 @@ def train(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let torch compute with one thread, and give it back those it had."""
+    """Let torch and NumPy compute with one thread, and give them back those they had."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with threadpool_limits(1, user_api="blas"):
+            yield
     finally:
         torch.set_num_threads(before)

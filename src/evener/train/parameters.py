@@ -15,6 +15,7 @@ from torch import Tensor
 
 from evener.comm.communicator import Communicator
 from evener.train.draw import weight_row
+from evener.train.one_row import worth_holding
 from evener.train.partial_sums import SummedLayer
 from evener.train.reach import Reach
 from evener.train.shape import Shape
@@ -114,10 +115,12 @@ def make_layers(
                     bias_SM1,
                     Columns.of(one.columns),
                     dense=shape.topology.halo == "full",
+                    held=_held(shape, layer, one),
                 )
             )
         if summed[layer - 1]:
-            made.append(SummedLayer(communicator, bounds, *parameters.views[layer - 1][0]))
+            views, held = parameters.views[layer - 1][0], found[0].held
+            made.append(SummedLayer(communicator, bounds, *views, held=held))
             continue
         made.append(ShardedLayer(found, sum(neurons_of_shards(shape, placement, layer, rank))))
     return made, parameters
@@ -186,6 +189,14 @@ def runs_of(
         )
         for shards in same_shapes(columns, neurons)
     ]
+
+
+def _held(shape: Shape, layer: int, run: Planned) -> bool:
+    """Return whether steps of one row are held back; see `evener.train.one_row`."""
+    if shape.topology.halo == "full" or (layer == 1 and shape.topology.input == "replicated"):
+        return worth_holding(shape.widths[layer - 1] * shape.widths[layer])
+    _, neurons, seen = run.shape
+    return worth_holding(neurons * seen)
 
 
 def _draw(

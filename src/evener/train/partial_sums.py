@@ -46,6 +46,7 @@ class SummedLayer:
         bounds: where each rank's neurons of the layer begin, and the last one's end.
         weight_SMC: (1, M, C).
         bias_SM1: (1, M, 1); what is not this rank's is set to 0, and stays so.
+        held: whether steps of one row are held back.
 
     Attributes:
         runs: one of all neurons; its rows are counted from the rank's first neuron, so that those
@@ -59,6 +60,8 @@ class SummedLayer:
         bounds: Sequence[int],
         weight_SMC: Tensor,
         bias_SM1: Tensor,
+        *,
+        held: bool,
     ) -> None:
         self._communicator = communicator
         self._bounds = bounds
@@ -68,7 +71,7 @@ class SummedLayer:
         columns = Columns(weight_SMC.shape[2])
 
         def run(rows: slice) -> Run:
-            return Run(range(1), rows, weight_SMC, bias_SM1, columns, dense=True)
+            return Run(range(1), rows, weight_SMC, bias_SM1, columns, dense=True, held=held)
 
         self.runs = (run(slice(-first, every - first)),)
         self.neurons = last - first
@@ -140,6 +143,10 @@ class BoundSums:
         self._products.descend(rate)
         for bias_SM1 in self._biases:
             keep_own(bias_SM1, self._own)
+
+    def settle(self) -> None:
+        """Move the weights as far as all steps say, where some were held back."""
+        self._products.settle()
 
 
 def keep_own(bias_SM1: Tensor, own: slice) -> None:

@@ -16,11 +16,12 @@ from evener.train.activations import RULES
 from evener.train.carriage import Carriage, adds_up
 from evener.train.ghosts import Everything, Ghosts
 from evener.train.losses import LossName, make_loss
-from evener.train.parameters import Views, make_layers, neurons_of_shards
-from evener.train.partial_sums import own_reach
+from evener.train.parameters import Parameters, Views, make_layers, neurons_of_shards
+from evener.train.partial_sums import SummedLayer, own_reach
 from evener.train.pool import Pool
 from evener.train.reach import Reach, reach_of
 from evener.train.shape import Shape
+from evener.train.sharded import ShardedLayer
 from evener.train.sharding import Placement, coarse_groups, most_seeing
 from evener.train.work import LayerWork, Work
 
@@ -42,8 +43,6 @@ class RankedNetwork:
         keep_errors: whether gradients of answers are kept beside those of sums, for whoever looks.
 
     Attributes:
-        layers: what this rank has of each layer but the input.
-        parameters: its weights and biases, in one array.
         reaches: its buffers before each layer.
         summed: of each layer but the input, whether ranks add up its sums.
     """
@@ -83,7 +82,7 @@ class RankedNetwork:
             for layer in range(1, count)
         ]
         self.reaches: list[Reach] = [self.reach(layer, rank) for layer in range(1, count)]
-        self.layers, self.parameters = make_layers(
+        self._layers, self._parameters = make_layers(
             shape, self.placement, self.reaches, communicator, dtype, summed=self.summed
         )
         self._pools = [self._make_pool(layer) for layer in range(1, count)]
@@ -93,6 +92,19 @@ class RankedNetwork:
         )
         self._works: dict[int, Work] = {}
         self._work: Work | None = None
+        self._steps_held = False
+
+    @property
+    def layers(self) -> list[ShardedLayer | SummedLayer]:
+        """What this rank has of each layer but the input; the weights after all steps so far."""
+        self._settle()
+        return self._layers
+
+    @property
+    def parameters(self) -> Parameters:
+        """Its weights and biases after all steps so far, in one array; ask anew after more."""
+        self._settle()
+        return self._parameters
 
     @property
     def rank(self) -> int:
@@ -134,6 +146,8 @@ class RankedNetwork:
             inputs_BI: whole rows; of a sharded input a rank reads its own neurons.
             masks: what each layer's answers are multiplied by; nothing if None.
         """
+        if len(inputs_BI) > 1:
+            self._settle()
         work = self._work = self._work_of(len(inputs_BI))
         if self.shape.topology.input == "sharded":
             inputs_BI = inputs_BI[:, self.neurons_of(0)]
@@ -154,14 +168,13 @@ class RankedNetwork:
         work = self.work
         # Neurons first in memory as well: the order of additions follows from that.
         wanted_NB = wanted_BO[:, self.outputs].to(self._dtype).T.contiguous()
-        self._loss.gradient(
-            work.out, wanted_NB, work.layers[-1].gradient, rows or work.out.shape[1]
-        )
+        self._loss.gradient(work.out, wanted_NB, work.layers[-1].gradient, rows or work.rows)
 
     def step_down(self, rate: float) -> None:
         """Go back through what was compared, and down: the second half of `descend`."""
         for layer in self._backwards():
             layer.bound.descend(rate)
+        self._steps_held = self.work.rows == 1
 
     def differentiate(self, into: Views) -> None:
         """Go back through what was compared, and write the gradients of weights and biases.
@@ -169,6 +182,7 @@ class RankedNetwork:
         Args:
             into: of each run of each layer, such as `parameters.views_of` makes.
         """
+        self._settle()
         left = list(into)
         for layer in self._backwards():
             layer.bound.gradients(left.pop())
@@ -194,7 +208,8 @@ class RankedNetwork:
             inputs_BI: whole rows.
             wanted_BO: what the network should answer to them.
         """
-        found = self.parameters.views_of(torch.zeros_like(self.parameters.flat))
+        parameters = self.parameters
+        found = parameters.views_of(torch.zeros_like(parameters.flat))
         self.forward(inputs_BI)
         self.compare(wanted_BO)
         self.differentiate(found)
@@ -206,10 +221,18 @@ class RankedNetwork:
 
     def close(self) -> None:
         """Give back what the ranks prepared for one another."""
+        self._settle()
         for work in self._works.values():
             work.close()
         self._works.clear()
         self._work = None
+
+    def _settle(self) -> None:
+        """Write what was held back of steps of one row."""
+        if self._steps_held:
+            self._steps_held = False
+            for layer in self._works[1].layers:
+                layer.bound.settle()
 
     def _backwards(self) -> Iterator[LayerWork]:
         """Yield the layers from the last, each with the gradient of its sums.
@@ -238,9 +261,9 @@ class RankedNetwork:
         outputs = zeros(self.outputs.stop - self.outputs.start)
         last_gradient = torch.zeros_like(outputs)
         made = []
-        for index, layer in enumerate(self.layers):
+        for index, layer in enumerate(self._layers):
             out_NB, gradient_NB, collected_NB = outputs, last_gradient, None
-            if index + 1 < len(self.layers):
+            if index + 1 < len(self._layers):
                 own = self.reaches[index + 1].own
                 above = below[index + 1]
                 out_NB = values[index + 1][own]

@@ -2,11 +2,11 @@
 
 Neurons come first and rows of a batch last, so that a neuron's values lie together and ghosts are
 received where they are read. Neighbouring shards of one shape are multiplied in one batch, which
-gives the bits that one after the other gives. Only for a batch of one row may it not, so that large
-shards are then multiplied one by one. In a dense network all shards of a rank are one matrix, whose
-products depend on how many rows it has. What a product reads and writes is the same again and
-again: `bind` finds it once, since finding it takes longer than a small product. Shapes in names: S
-shards of one shape, M neurons of a shard, C neurons that it sees, B rows of a batch.
+gives the bits that one after the other gives, but for one row of a batch, where large ones are
+multiplied one by one; of a dense network a rank's shards are one matrix, whose products depend on
+how many rows it has. What a product reads and writes is the same again and again: `bind` finds it
+once, since finding it takes longer than a small product. Shapes in names: S shards of one shape, M
+neurons of a shard, C neurons that it sees, B rows of a batch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,10 +18,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from evener.train.one_row import Matrix, OneRow
 from evener.train.sharding import Indices
 
-# Rows of a matrix that are used and then updated while they are in a core's cache.
-_CACHED_BYTES: Final = 1 << 19
 # From so many weights on, torch leaves a product to MKL, which computes that of one matrix and one
 # column otherwise than that of the same matrix among several.
 _OWN_PRODUCT: Final = 400
@@ -91,7 +90,13 @@ class Bound(Protocol):
         """Write the gradients of weight and bias."""
 
     def descend(self, rate: float) -> None:
-        """Go back, and move weight and bias down their gradients, which are written nowhere."""
+        """Go back, and move weight and bias down their gradients, which are written nowhere.
+
+        Where the weights are many, they may be moved later: before `settle` returns.
+        """
+
+    def settle(self) -> None:
+        """Move what was not moved yet."""
 
 
 class Run:
@@ -104,6 +109,7 @@ class Run:
         bias: (S, M, 1).
         columns: what its shards see.
         dense: whether all of the rank are one matrix, which sees the whole buffer.
+        held: whether steps of one row are held back; see `evener.train.one_row`.
     """
 
     def __init__(
@@ -115,6 +121,7 @@ class Run:
         columns: Columns,
         *,
         dense: bool,
+        held: bool,
     ) -> None:
         self.shards = shards
         self.rows = rows
@@ -122,6 +129,7 @@ class Run:
         self.bias = bias_SM1
         self.columns = columns
         self.dense = dense
+        self.held = held
 
     def bind(
         self, buffer_NB: Tensor, out_NB: Tensor, gradient_NB: Tensor, into_NB: Tensor | None
@@ -136,12 +144,12 @@ class Run:
                 if nobody wants it.
         """
         if self.dense and buffer_NB.shape[1] == 1:
-            return _OneRow(self, buffer_NB, out_NB, gradient_NB, into_NB)
+            return _Dense(self, buffer_NB, out_NB, gradient_NB, into_NB)
         return _Batch(self, buffer_NB, out_NB, gradient_NB, into_NB)
 
 
-class _OneRow:
-    """A matrix and one row of a batch: vectors instead of matrices of one column."""
+class _Dense:
+    """One matrix and one row of a batch: vectors instead of matrices of one column."""
 
     def __init__(
         self,
@@ -151,41 +159,25 @@ class _OneRow:
         gradient_NB: Tensor,
         into_NB: Tensor | None,
     ) -> None:
-        self._weight_MC = run.weight[0]
-        self._bias_M = run.bias.view(-1)
         self._seen_C = buffer_NB.view(-1)
-        self._out_M = out_NB[run.rows].view(-1)
-        self._gradient_M = gradient_NB[run.rows].view(-1)
-        self._into_C = None if into_NB is None else into_NB.view(-1)
-        # A few rows are used and then updated, so that a weight is fetched once, not twice.
-        row_bytes = self._weight_MC.shape[1] * self._weight_MC.element_size()
-        rows = max(1, _CACHED_BYTES // row_bytes)
-        self._few = [
-            (few_MC, few_MC.T, part_M)
-            for few_MC, part_M in zip(
-                torch.split(self._weight_MC, rows), torch.split(self._gradient_M, rows), strict=True
-            )
-        ]
-
-    def forward(self) -> None:
-        torch.addmv(self._bias_M, self._weight_MC, self._seen_C, out=self._out_M)
-
-    def back(self) -> None:
-        if self._into_C is not None:
-            torch.mv(self._weight_MC.T, self._gradient_M, out=self._into_C)
+        self._matrix = Matrix(
+            run.weight[0],
+            run.bias.view(-1),
+            out_NB[run.rows].view(-1),
+            gradient_NB[run.rows].view(-1),
+        )
+        into_C = None if into_NB is None else into_NB.view(-1)
+        self._row = OneRow([self._matrix], self._seen_C, into_C, held=run.held, quickly=True)
+        self.forward, self.back, self.settle = self._row.forward, self._row.back, self._row.settle
 
     def gradients(self, weight_SMC: Tensor, bias_SM1: Tensor) -> None:
-        torch.outer(self._gradient_M, self._seen_C, out=weight_SMC[0])
-        bias_SM1.view(-1).copy_(self._gradient_M)
+        torch.outer(self._matrix.gradient, self._seen_C, out=weight_SMC[0])
+        bias_SM1.view(-1).copy_(self._matrix.gradient)
 
     def descend(self, rate: float) -> None:
-        kept = 0.0  # share of what stands in `into`, which the first few rows replace
-        for few_MC, few_CM, part_M in self._few:
-            if self._into_C is not None:
-                self._into_C.addmv_(few_CM, part_M, beta=kept)
-                kept = 1.0
-            few_MC.addr_(part_M, self._seen_C, alpha=-rate)
-        self._bias_M.sub_(self._gradient_M, alpha=rate)
+        self._row.back()
+        self._row.descend(rate)
+        self._matrix.bias.sub_(self._matrix.gradient, alpha=rate)
 
 
 class _Batch:
@@ -213,27 +205,36 @@ class _Batch:
         self._out_SMB = out_NB[run.rows].view(shards, neurons, batch)
         self._gradient_SMB = gradient_NB[run.rows].view(shards, neurons, batch)
         self._into_NB = into_NB
-        self._each: list[tuple[Tensor, ...]] = []
-        if batch == 1 and neurons * count >= _OWN_PRODUCT:
-            self._each = [
-                tuple(one.squeeze(-1) for one in shard)
-                for shard in zip(
-                    run.bias,
-                    run.weight,
-                    self._seen_SCB,
-                    self._gradient_SMB,
-                    self._out_SMB,
-                    strict=True,
-                )
-            ]
+        self._together = self._rows is None and shards > 1 and run.columns.step == 0
         self._parts: list[tuple[Tensor, Tensor]] = []
         if into_NB is not None:
             self._back_SCB = buffer_NB.new_empty(shards, count, batch)
-            self._together = self._rows is None and shards > 1 and run.columns.step == 0
             if self._together:
                 self._parts = [(run.columns.window(into_NB, 1, 0, count)[0], self._back_SCB)]
             elif self._rows is None:
                 self._parts = run.columns.apart(into_NB, self._back_SCB)
+        alone = batch == 1 and neurons * count >= _OWN_PRODUCT
+        self._held = alone and run.held
+        self._each = self._one_by_one() if alone else []
+
+    def _one_by_one(self) -> list[OneRow]:
+        """Return the shards alone, or together where they see the same and nobody goes back."""
+        matrices = [
+            Matrix(*(part.squeeze(-1) for part in shard))
+            for shard in zip(
+                self._weight_SMC, self._bias_SM1, self._out_SMB, self._gradient_SMB, strict=True
+            )
+        ]
+        seen_SC = self._seen_SCB.squeeze(-1)
+        if self._together and self._into_NB is None:
+            return [OneRow(matrices, seen_SC[0], None, held=self._held)]
+        backs: list[Tensor | None] = [None] * len(matrices)
+        if self._held and self._into_NB is not None:
+            backs = list(self._back_SCB.squeeze(-1))
+        return [
+            OneRow([one], seen_C, back_C, held=self._held)
+            for one, seen_C, back_C in zip(matrices, seen_SC, backs, strict=True)
+        ]
 
     def forward(self) -> None:
         if self._rows is not None:
@@ -241,13 +242,17 @@ class _Batch:
             torch.index_select(self._buffer_NB, 0, self._rows, out=seen_NB)
         if not self._each:
             torch.baddbmm(self._bias_SM1, self._weight_SMC, self._seen_SCB, out=self._out_SMB)
-        for bias_M, weight_MC, seen_C, _, out_M in self._each:
-            torch.addmv(bias_M, weight_MC, seen_C, out=out_M)
+        for some in self._each:
+            some.forward()
 
     def back(self) -> None:
         if self._into_NB is None:
             return
-        torch.bmm(self._weight_SCM, self._gradient_SMB, out=self._back_SCB)
+        if self._held:
+            for some in self._each:
+                some.back()
+        else:
+            torch.bmm(self._weight_SCM, self._gradient_SMB, out=self._back_SCB)
         if self._rows is not None:
             seen_NB = self._back_SCB.flatten(0, 1).to(self._into_NB.dtype)
             self._into_NB.index_add_(0, self._rows, seen_NB)
@@ -262,12 +267,16 @@ class _Batch:
         self.back()
         if not self._each:
             self._weight_SMC.baddbmm_(self._gradient_SMB, self._seen_SBC, alpha=-rate)
-        for _, weight_MC, seen_C, gradient_M, _ in self._each:
-            weight_MC.addr_(gradient_M, seen_C, alpha=-rate)
+        for some in self._each:
+            some.descend(rate)
         if self._gradient_SMB.shape[2] == 1:
             self._bias_SM1.sub_(self._gradient_SMB, alpha=rate)
         else:
             self._bias_SM1.sub_(self._gradient_SMB.sum(2, keepdim=True), alpha=rate)
+
+    def settle(self) -> None:
+        for some in self._each:
+            some.settle()
 
 
 class ShardedLayer:
@@ -288,7 +297,7 @@ class ShardedLayer:
         """Say what the layer reads and writes; see `Run.bind`."""
         runs = [run.bind(buffer_NB, out_NB, gradient_NB, into_NB) for run in self.runs]
         # Several runs add to what they see; a single row of a dense layer replaces it.
-        replaces = [isinstance(run, _OneRow) for run in runs] == [True]
+        replaces = [isinstance(run, _Dense) for run in runs] == [True]
         return BoundLayer(runs, None if replaces else into_NB)
 
 
@@ -322,6 +331,11 @@ class BoundLayer:
             self._summed_NB.zero_()
         for run in self._runs:
             run.descend(rate)
+
+    def settle(self) -> None:
+        """Move the weights as far as all steps say, where some were held back."""
+        for run in self._runs:
+            run.settle()
 
 
 def same_shapes(columns: Sequence[Indices], neurons: Sequence[int]) -> Iterator[range]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from evener.artifacts.topology import Topology
 from evener.train.carriage import Carriage, adds_up
+from evener.train.one_row import worth_holding
 from evener.train.reach import received_from
 from evener.train.sharding import (
     Indices,
@@ -40,6 +41,7 @@ class LayerTraffic:
         everything: whether every rank is to see every value, so that collectives carry them.
         summed: whether they carry sums instead, behind the layer.
         dense: whether a rank's weights are one matrix.
+        held: whether steps of one row are held back; see `evener.train.one_row`.
         shards_R: shards of each rank that have neurons of the layer.
         gradient_bytes: of a value that travels back.
     """
@@ -51,6 +53,7 @@ class LayerTraffic:
     everything: bool
     summed: bool
     dense: bool
+    held: bool
     shards_R: Indices
     gradient_bytes: int
 
@@ -109,6 +112,7 @@ def _layer(
             everything=everything,
             summed=summed,
             dense=True,
+            held=worth_holding(widths[layer - 1] * widths[layer]),
             shards_R=shards_R,
             gradient_bytes=VALUE_BYTES,
         )
@@ -137,6 +141,7 @@ def _layer(
         everything=False,
         summed=False,
         dense=False,
+        held=worth_holding(widths[0] * widths[1] if replicated else int((rows_S * seen_S).max())),
         shards_R=shards_R,
         gradient_bytes=VALUE_BYTES if few else 2 * VALUE_BYTES,
     )

@@ -116,6 +116,11 @@ class Work:
         """The network's answers, those of this rank, (N, B)."""
         return self.layers[-1].out
 
+    @property
+    def rows(self) -> int:
+        """How many rows the batch has."""
+        return self.out.shape[1]
+
     def close(self) -> None:
         """Give back the prepared messages."""
         for layer in self.layers:

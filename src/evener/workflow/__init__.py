@@ -3,6 +3,12 @@
 Read `build.py` first: it is the flow from a dataset to a report as one function.
 """
 
+from evener.workflow.auto import Latitude as Latitude
+from evener.workflow.auto import TrainingChoice as TrainingChoice
+from evener.workflow.auto import calibration_among as calibration_among
+from evener.workflow.auto import calibration_for as calibration_for
+from evener.workflow.auto import choose_training as choose_training
+from evener.workflow.auto import ranks_here as ranks_here
 from evener.workflow.bench import Contest as Contest
 from evener.workflow.bench import bench_networks as bench_networks
 from evener.workflow.board import OnBoard as OnBoard
