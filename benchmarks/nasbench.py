@@ -29,6 +29,7 @@ from record import write_record
 from evener.errors import EvenerError
 from evener.search.algorithm import Algorithm
 from evener.search.bandit import LEARNED
+from evener.search.breeding import FREE
 from evener.search.evolution import Evolution
 from evener.search.fronts import hypervolume
 from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels
@@ -128,16 +129,17 @@ SPACE: Final = CellSpace()
 ALGORITHMS: Final[Mapping[str, Algorithm]] = {
     "random": RandomSearch(SPACE),
     "regularized": Regularized(SPACE),
-    "paper literal": Paper(SPACE, elite=0, band=(0.0, 1.0)),
-    "paper elite": Paper(SPACE, band=(0.0, 1.0)),
+    "paper literal": Paper(SPACE, elite=0, band=FREE),
+    "paper elite": Paper(SPACE, band=FREE),
     "paper": Paper(SPACE, population=20, parents=8),
     "paper bandit": Paper(SPACE, population=20, parents=8, arms=LEARNED),
     "island": Islands(Paper(SPACE, population=10, parents=4), count=2),
-    "screened": Screened(SPACE),
+    "screened": Screened(SPACE, Paper(SPACE, population=22, parents=12, elite=12, band=FREE)),
 }
 SEVERAL: Final[Mapping[str, Algorithm]] = {
     "random": RandomSearch(SPACE),
     "nsga2": Nsga2(SPACE),
+    "nsga2 screened": Screened(SPACE, Nsga2(SPACE, children=10, band=FREE)),
 }
 
 

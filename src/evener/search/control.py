@@ -12,6 +12,7 @@ import msgspec
 _STEP: Final = 1.1  # factor of one correction
 _MEMORY: Final = 0.8  # share of older offspring that counts on, per generation
 _ENOUGH: Final = 20.0  # offspring before the share is believed
+_LOWEST: Final = 1e-4
 _HIGHEST: Final = 0.5  # a rate beyond inverts more than it keeps
 
 
@@ -56,5 +57,7 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
         if now.lambda_ < self.low:
             return msgspec.structs.replace(now, rate=min(self.rate * _STEP, _HIGHEST))
         if now.lambda_ > self.high:
-            return msgspec.structs.replace(now, rate=self.rate / _STEP)
+            return msgspec.structs.replace(
+                now, rate=max(self.rate / _STEP, min(self.rate, _LOWEST))
+            )
         return now

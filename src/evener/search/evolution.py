@@ -8,7 +8,7 @@ built. Chance depends on the seed and the number of the generation alone, and ev
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf, isfinite
 from sys import float_info
 from typing import Final, Generic
 
@@ -21,7 +21,7 @@ from evener.search.judged import Judged, Plain, best_first, genomes_of, texts_of
 from evener.search.space import PhenotypeT, Space
 from evener.search.variation import stream
 
-_PATIENCE: Final = 1000  # generations without a new network until the search gives up
+_PATIENCE: Final = 200  # generations without a new network until the search gives up
 _SCHEMA: Final = 1
 _FAR: Final = float_info.max  # the most that a limit may be broken by; infinity means failed
 
@@ -106,11 +106,15 @@ class Evolution(Generic[PhenotypeT]):
     def best(self) -> tuple[PhenotypeT, Seen] | None:
         """Return the best network by the first objective; None if none was evaluated."""
         judged, ids = self._archive()
-        return self._found(ids[best_first(judged)[0]]) if ids else None
+        if not ids:
+            return None
+        return self._found(ids[best_first(judged)[0]])
 
     def front(self) -> list[tuple[PhenotypeT, Seen]]:
         """Return the networks that none dominates, by the first objective, best first."""
         judged, ids = self._archive()
+        if not ids:
+            return []
         return [self._found(ids[index]) for index in first_front(judged.objectives)]
 
     def ask(self) -> tuple[PhenotypeT, ...]:
@@ -119,7 +123,7 @@ class Evolution(Generic[PhenotypeT]):
         Asked again before all are told, it returns those that are left.
 
         Returns:
-            None at all if 1000 generations brought nothing new: the search is at its end.
+            None at all if 200 generations brought nothing new: the search is at its end.
         """
         for _ in range(_PATIENCE):
             if self._brood is None:
@@ -133,8 +137,8 @@ class Evolution(Generic[PhenotypeT]):
         """Take in what evaluations found, in any order and any portions.
 
         Args:
-            results: objectives by a network's id, less is better; None, or a number that is none,
-                for an evaluation that failed.
+            results: objectives by a network's id, less is better; None, or a number that is not
+                finite, for an evaluation that failed.
 
         Raises:
             InputError: a network that was not asked for, or another number of objectives; nothing
@@ -154,7 +158,7 @@ class Evolution(Generic[PhenotypeT]):
         for id_, found in results.items():
             del self._wanted[id_]
             genome = self._genomes[id_]
-            if found is None or any(isnan(one) or one == inf for one in found):
+            if found is None or not all(map(isfinite, found)):
                 self._seen[id_] = Seen(genome, (inf,) * wanted, inf)
             else:
                 self._seen[id_] = Seen(genome, tuple(map(float, found)))
@@ -224,18 +228,18 @@ class Evolution(Generic[PhenotypeT]):
         found = [self._seen[id_] for id_ in self._ids]
         judged = Judged(
             brood.genomes,
-            np.array([one.objectives for one in found]).reshape(len(found), -1),
+            np.array([one.objectives for one in found], np.float64),
             np.array([one.violation for one in found]),
             np.array(self._fresh, bool),
         )
         self._memory = self._algorithm.learn(self._memory, brood, judged)
-        self._brood = None
+        self._brood, self._ids, self._fresh, self._genomes = None, [], [], {}
 
     def _archive(self) -> tuple[Judged, list[str]]:
         """Return what was evaluated, by id, so that the order of answers makes no difference."""
         ids = sorted(id_ for id_, one in self._seen.items() if one.violation == 0)
         found = [self._seen[id_] for id_ in ids]
-        objectives = np.array([one.objectives for one in found]).reshape(len(found), -1)
+        objectives = np.array([one.objectives for one in found], np.float64)
         zeros = np.zeros(len(found))
         genomes = genomes_of([one.genome for one in found])
         return Judged(genomes, objectives, zeros, zeros == 0), ids

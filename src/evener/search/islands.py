@@ -1,7 +1,6 @@
 """Islands: populations that evolve apart, and now and then send their best around a ring."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -25,8 +24,6 @@ class Islands:
         migrants: how many of the best go to the next island, in place of its worst.
     """
 
-    name: ClassVar[str] = "island"
-
     inner: Algorithm
     count: int = 4
     every: int = 5
@@ -43,6 +40,11 @@ class Islands:
                 f"{self.count} islands, {self.migrants} migrants every {self.every} generations: "
                 "each is 1 or more"
             )
+
+    @property
+    def name(self) -> str:
+        """Its own name and that of what it holds."""
+        return f"island of {self.inner.name}"
 
     def begin(self) -> Memory:
         """Return what is known before the first generation, of each island."""

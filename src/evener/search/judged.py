@@ -61,7 +61,7 @@ def judged_of(plain: Plain) -> Judged:
     rows = [[_number(one) for one in row] for row in plain["objectives"]]
     return Judged(
         genomes=genomes_of(plain["genomes"]),
-        objectives=np.array(rows, np.float64).reshape(len(rows), -1),
+        objectives=np.array(rows, np.float64),
         violations=np.array([_number(one) for one in plain["violations"]], np.float64),
         fresh=np.array(plain["fresh"], bool),
     )
@@ -79,7 +79,7 @@ def texts_of(genomes: Genomes) -> list[str]:
 
 def genomes_of(texts: Sequence[str]) -> Genomes:
     """Return genomes written as zeros and ones."""
-    return np.array([[bit == "1" for bit in text] for text in texts], bool).reshape(len(texts), -1)
+    return np.array([[bit == "1" for bit in text] for text in texts], bool)
 
 
 def join(parts: Sequence[Judged]) -> Judged:

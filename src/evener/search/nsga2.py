@@ -71,7 +71,7 @@ class Nsga2:
 
     def learn(self, memory: Memory, brood: Brood, judged: Judged) -> Memory:
         """Keep the best of parents and new children."""
-        both = judged.take(judged.fresh)
+        both = judged
         if memory.population is not None:
-            both = join([memory.population, both])
+            both = join([memory.population, judged.take(judged.fresh)])
         return learned(memory, brood, judged, both.take(ranking(both)[: self.population]))

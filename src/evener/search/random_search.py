@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from evener.errors import InputError
 from evener.search.algorithm import Brood, Memory
 from evener.search.breeding import FREE, begin_control, first_brood, learned
 from evener.search.genes import Genomes
@@ -27,6 +28,15 @@ class RandomSearch:
     space: Space[Any]
     children: int = 10
     seeds: Genomes | None = None
+
+    def __post_init__(self) -> None:
+        """Check what no type says.
+
+        Raises:
+            InputError: nothing is drawn.
+        """
+        if self.children < 1:
+            raise InputError(f"{self.children} children at a time: give 1 or more")
 
     def begin(self) -> Memory:
         """Return what is known before the first generation."""

@@ -1,149 +1,147 @@
-"""A genetic algorithm that breeds many and has few judged: a model says which look promising.
+"""Breed many, have few judged: a model says which of an algorithm's children look promising.
 
-The model is a Gaussian process over the choices that genomes make: two networks are alike as far as
-they choose alike. Half of those that are judged are the most promising, by mean and uncertainty;
-the other half is drawn from the rest, so that a wrong model cannot lead the search astray for long.
-Duplicates are weeded out before.
+A part of those that are judged are the most promising of a pool; the others are drawn from the rest
+of it, so that a wrong model cannot lead the search astray for long. Duplicates are weeded out
+before, so that nothing is left for an algorithm's own control of lambda: leave its band at (0, 1).
 """
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from evener.errors import InputError
-from evener.search.algorithm import Brood, Memory
-from evener.search.breeding import FREE, begin_control, breed_pairs, first_brood, learned
-from evener.search.genes import Genomes, Levels
-from evener.search.judged import Judged, best_first, join
+from evener.search.algorithm import Algorithm, Brood, Memory
+from evener.search.bandit import FIXED
+from evener.search.breeding import learned
+from evener.search.fronts import ranking
+from evener.search.islands import Islands
+from evener.search.judged import Judged, join
+from evener.search.model import most_promising
 from evener.search.space import Space
-from evener.search.variation import truncate
 
-_REACH: Final = 2.0  # two genomes that differ in every choice correlate by exp(-2)
-_NOISE: Final = 0.05  # variance that the model leaves to chance, the whole being 1
-_CURIOSITY: Final = 0.5  # standard deviations that count as promise
-_TRIES: Final = 20  # rounds of breeding until the pool is full
-_STEP: Final = 0.25  # by how much each round mutates more
-_DIGITS: Final = 9  # of a promise; beyond, it depends on how a library adds up
+_ROUNDS: Final = 50  # of breeding, until the pool is full
+_STEP: Final = 0.1  # by how much each mutates more than the one before
 
 
 @dataclass(frozen=True, slots=True)
 class Screened:
-    """Settings of the algorithm; it looks at the first objective.
+    """Settings of the algorithm.
 
     Attributes:
         space: what genomes mean.
-        first: how many genomes are judged before there is a model.
-        parents: how many of the best breed.
-        pool: how many different new children are bred.
-        children: how many of them are judged.
-        share: part of those that the model chooses.
-        archive: how many of the best are remembered.
-        mutation: probability with which a bit is inverted; None for one bit per genome.
-        seeds: genomes to begin with.
+        inner: breeds; it decides how many are judged at a time.
+        pool: how many different new children are bred to choose from.
+        share: part of those judged that the model chooses.
+        archive: how many of the best the model learns from.
+        reference: with several objectives, what is worse in any of them is of no use; None for a
+            little beyond the worst of the front.
     """
 
-    name: ClassVar[str] = "screened"
-
     space: Space[Any]
-    first: int = 20
-    parents: int = 8
+    inner: Algorithm
     pool: int = 100
-    children: int = 10
     share: float = 0.5
     archive: int = 500
-    mutation: float | None = None
-    seeds: Genomes | None = None
+    reference: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         """Check what no type says.
 
         Raises:
-            InputError: sizes below 1, or a share beyond 0 to 1.
+            InputError: sizes below 1, a share beyond 0 to 1, or islands to be screened at once.
         """
-        if min(self.first, self.parents, self.pool, self.children, self.archive) < 1:
+        if min(self.pool, self.archive) < 1 or not 0 <= self.share <= 1:
             raise InputError(
-                f"{self.first} first genomes, {self.parents} parents, a pool of {self.pool}, "
-                f"{self.children} children and an archive of {self.archive}: each is 1 or more"
+                f"a pool of {self.pool}, an archive of {self.archive} and a share of {self.share}: "
+                "the first two are 1 or more, the share is 0 to 1"
             )
-        if not 0 <= self.share <= 1:
-            raise InputError(f"a share of {self.share}: give 0 to 1")
+        if isinstance(self.inner, Islands):
+            raise InputError("islands are screened one by one: give Islands a Screened inside")
+
+    @property
+    def name(self) -> str:
+        """Its own name and that of what it holds."""
+        return f"screened {self.inner.name}"
 
     def begin(self) -> Memory:
         """Return what is known before the first generation."""
-        return Memory(begin_control(self.space, self.mutation, FREE))
+        inner = self.inner.begin()
+        return Memory(inner.control, FIXED, islands=(inner,))
 
     def breed(self, memory: Memory, rng: np.random.Generator) -> Brood:
-        """Return the first genomes, or children of the best: some promising, some by chance."""
-        if memory.population is None:
-            return first_brood(self.space, self.first, self.seeds, rng)
-        pool = self._breed_pool(memory, memory.population, rng)
-        chosen = ceil(self.share * self.children)
-        order = np.argsort(-self._promise(memory.population, pool), kind="stable")
-        rest = rng.permutation(order[chosen:])[: self.children - chosen]
-        return Brood(pool[np.concatenate([order[:chosen], rest])])
+        """Return the inner algorithm's first genomes; later some promising, some by chance."""
+        [inner] = memory.islands
+        archive = memory.population
+        if archive is None:
+            return self.inner.breed(inner, rng)
+        brood, loci, wanted = self._breed_pool(inner, archive, rng)
+        known = archive.take(archive.violations == 0)
+        chosen = np.empty(0, np.int64)
+        if len(known) > 1:
+            count = ceil(self.share * wanted)
+            chosen = most_promising(
+                self.space.loci(known.genomes), known.objectives, loci, count, self.reference
+            )
+        rest = np.setdiff1d(np.arange(len(loci)), chosen)
+        drawn = rng.permutation(rest)[: wanted - len(chosen)]
+        return _part(brood, np.concatenate([chosen, drawn]))
 
     def learn(self, memory: Memory, brood: Brood, judged: Judged) -> Memory:
-        """Add what is new to the archive."""
-        archive = judged.take(judged.fresh)
+        """Let the inner algorithm learn, and add what is new to the archive."""
+        [inner] = memory.islands
+        archive = judged
         if memory.population is not None:
-            archive = join([memory.population, archive])
-        kept = np.sort(best_first(archive)[: self.archive])
-        return learned(memory, brood, judged, archive.take(kept))
+            archive = join([memory.population, judged.take(judged.fresh)])
+        if len(archive) > self.archive:
+            archive = archive.take(np.sort(ranking(archive)[: self.archive]))
+        after = learned(memory, Brood(brood.genomes), judged, archive)
+        return replace(after, islands=(self.inner.learn(inner, brood, judged),))
 
-    def _breed_pool(self, memory: Memory, archive: Judged, rng: np.random.Generator) -> Genomes:
-        """Return children that differ from one another and from all that is known."""
-        best = truncate(archive, self.parents)
+    def _breed_pool(
+        self, inner: Memory, archive: Judged, rng: np.random.Generator
+    ) -> tuple[Brood, NDArray[np.int64], int]:
+        """Return children that differ from one another and from all that is known.
+
+        Returns:
+            The children, their loci, and how many of them the inner algorithm would have judged.
+            Should everything near be known, those of the last round come back.
+        """
         known = {row.tobytes() for row in self.space.loci(archive.genomes)}
-        pool: list[NDArray[np.bool_]] = []
-        rate = memory.control.rate
-        for round_ in range(1, _TRIES + 1):
-            pairs = rng.integers(0, len(best), (self.pool, 2))
-            bolder = breed_pairs(best, pairs, _with_rate(memory, rate * (1 + _STEP * round_)), rng)
-            for genome, row in zip(bolder.genomes, self.space.loci(bolder.genomes), strict=True):
+        broods: list[Brood] = []
+        rows: list[NDArray[np.int64]] = []
+        for round_ in range(_ROUNDS):
+            rate = min(inner.control.rate * (1 + _STEP * round_), 0.5)
+            bolder = replace(inner, control=msgspec.structs.replace(inner.control, rate=rate))
+            brood = self.inner.breed(bolder, rng)
+            loci = self.space.loci(brood.genomes)
+            new = []
+            for place, row in enumerate(loci):
                 if row.tobytes() not in known:
                     known.add(row.tobytes())
-                    pool.append(genome)
-            if len(pool) >= self.pool:
+                    new.append(place)
+            broods.append(_part(brood, np.array(new, np.int64)))
+            rows.append(loci[new])
+            if sum(map(len, rows)) >= self.pool:
                 break
-        if not pool:  # everything near is known
-            return self.space.draw(self.pool, rng)
-        return np.array(pool[: self.pool])
-
-    def _promise(self, archive: Judged, pool: Genomes) -> NDArray[np.float64]:
-        """Return mean and uncertainty of how good each of a pool is; more is better."""
-        judged = archive.take(archive.violations == 0)
-        if len(judged) < 2:
-            return np.zeros(len(pool))
-        target = _standing(judged.objectives[:, 0])
-        known, new = self.space.loci(judged.genomes), self.space.loci(pool)
-        covariance = _likeness(known, known) + _NOISE * np.eye(len(known))
-        across = _likeness(new, known)
-        factor = np.linalg.cholesky(covariance)
-        mean = across @ np.linalg.solve(factor.T, np.linalg.solve(factor, target))
-        explained = (np.linalg.solve(factor, across.T) ** 2).sum(axis=0)
-        deviation = np.sqrt(np.maximum(1 + _NOISE - explained, 0))
-        promise: NDArray[np.float64] = np.round(mean + _CURIOSITY * deviation, _DIGITS)
-        return promise
+        if not any(map(len, rows)):
+            return brood, loci, len(loci)
+        together = Brood(
+            np.concatenate([one.genomes for one in broods]),
+            np.concatenate([one.pulled for one in broods]),
+            np.concatenate([one.bars for one in broods]),
+        )
+        return together, np.concatenate(rows), min(len(loci), sum(map(len, rows)))
 
 
-def _with_rate(memory: Memory, rate: float) -> Memory:
-    return replace(memory, control=msgspec.structs.replace(memory.control, rate=rate))
-
-
-def _likeness(some: Levels, others: Levels) -> NDArray[np.float64]:
-    """Return the correlation of each with each, by the share of choices that differ."""
-    differ = np.array([(one != others).mean(axis=1) for one in some])
-    return np.exp(-_REACH * differ)
-
-
-def _standing(objective: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how well each did, standardised; the logarithm tells the best apart."""
-    behind = objective - objective.min()
-    log = -np.log(behind + 0.1 * np.median(behind) + 1e-9)
-    deviation = log.std()
-    standing: NDArray[np.float64] = (log - log.mean()) / (deviation if deviation > 0 else 1.0)
-    return standing
+def _part(brood: Brood, which: NDArray[np.int64]) -> Brood:
+    """Return some children; what is to be learned of arms goes along, if anything is."""
+    learns = len(brood.pulled) > 0
+    return Brood(
+        brood.genomes[which],
+        brood.pulled[which] if learns else brood.pulled,
+        brood.bars[which] if learns else brood.bars,
+    )
