@@ -64,7 +64,7 @@ def test_ranks_are_started_with_the_same_command(
 ) -> None:
     started: list[int] = []
 
-    def start(count: int, _: object) -> int:
+    def start(count: int, _: object, **__: object) -> int:
         started.append(count)
         return 0
 
