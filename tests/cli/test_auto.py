@@ -16,6 +16,7 @@ from evener.cli.main import execute
 from evener.comm import join
 from evener.comm.communicator import Communicator
 from evener.comm.virtual import run_ranks
+from evener.errors import EvenerError
 from evener.train.loop import one_thread
 from evener.workflow import ranks
 
@@ -115,6 +116,22 @@ def test_several_ranks_are_started_with_what_was_chosen(
     ]
     assert told["loss"] == 1.5
     assert told["choice"]["chosen"]["layout"] == "dense on 4 ranks"
+
+
+def test_ranks_train_as_was_chosen(evener: Evener, room: Callable[[int], None]) -> None:
+    try:
+        ranks.find_launcher()
+    except EvenerError as error:
+        pytest.skip(str(error))
+    room(2)
+
+    code, out, _ = evener(*SMALL, "--auto", "--json")
+
+    told = json.loads(out)
+    assert code == 0
+    assert (told["ranks"], told["iterations"]) == (2, 2)
+    assert told["topology"] == told["choice"]["chosen"]["topology"]
+    assert told["choice"]["chosen"]["layout"] == "dense on 2 ranks"
 
 
 def test_ranks_that_fail_leave_their_code_and_print_nothing(

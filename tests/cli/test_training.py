@@ -74,7 +74,8 @@ def test_ranks_are_started_with_the_same_command(
 ) -> None:
     started: list[tuple[int, tuple[str, ...]]] = []
 
-    def start(count: int, arguments: tuple[str, ...]) -> int:
+    def start(count: int, arguments: tuple[str, ...], *, outliving: bool) -> int:
+        assert not outliving
         started.append((count, arguments))
         return 7
 
@@ -95,6 +96,10 @@ def test_ranks_are_started_with_the_same_command(
         (("--shape", "3,2", "--halo", "-1"), "'-1' is no halo: give a number of neurons"),
         (("--shape", "3,2", "--coarse", "-1"), "--coarse"),
         (("--shape", "3,2", "--learning-rate", "nan"), "no finite number"),
+        (
+            ("--shape", "3,2", "--precision", "float8"),
+            "'float8' is not one of 'float32', 'bfloat16'",
+        ),
         (("--shape", "3,2", "--data", "missing.csv"), "cannot read missing.csv"),
         (("--shape", "3,2", "--data", "digits"), "give 64,10"),
         (("--shape", "3,2", "--ranks", "3", "--shards", "2"), "3 ranks for 2 shards"),

@@ -169,6 +169,15 @@ def test_a_rank_that_saves_less_than_a_twentieth_is_not_used(ranks: int) -> None
     assert all(WORTH * one.cost.iteration_s > same[0].cost.iteration_s for one in fewer)
 
 
+def test_what_more_ranks_would_save_is_told() -> None:
+    core = msgspec.structs.replace(CORE, dense_layer_s=1.0)  # for calls, on each rank
+
+    choice = choose_layout(SMALL, core, Freedom(ranks=2), batch=1, link=QUICK)
+
+    assert str(choice.chosen) == "dense on 1 rank"
+    assert whys(choice)["dense on 2 ranks"] == "2 ranks, to save less than 5% of the time"
+
+
 def test_ranks_that_are_started_are_all_used() -> None:
     choice = choose(WIDE, SLOW, replace(FOUR, exactly=True), batch=64)
 

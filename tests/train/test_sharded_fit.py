@@ -112,6 +112,20 @@ def test_stopped_it_goes_on_with_other_ranks_to_the_same_file(
     assert told == [4]  # the checkpoint of the third was whole
 
 
+def test_a_checkpoint_whose_loss_was_not_kept_is_not_gone_on_from(
+    rings: Dataset, tmp_path: Path
+) -> None:
+    fitted(rings, HALO, checkpoints=tmp_path)
+    (tmp_path / "losses.json").write_text("[0.7, 0.7, 0.7]")
+    told: list[int] = []
+
+    again = fitted(rings, HALO, 2, checkpoints=tmp_path, on_epoch=told.append)
+
+    assert told == [4]
+    assert again.losses[:3] == (0.7, 0.7, 0.7)
+    assert again.content == fitted(rings, HALO).content
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_first_rank_tells_of_every_epoch(rings: Dataset, ranks: int) -> None:
     told: list[int] = []

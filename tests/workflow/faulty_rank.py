@@ -1,24 +1,24 @@
-"""`evener train` on a rank to which something happens: python faulty_rank.py FAULT ARGUMENT..."""
+"""`evener train` on ranks, something happening to one: python faulty_rank.py FAULT:RANK ..."""
 
 import os
 import signal
 import sys
 from typing import Final
 
-from evener.cli.main import execute
+from evener.__main__ import main
+from evener.comm.started import own_rank
 from evener.train.trainer import Trainer
 
-RANK: Final = 1
 STEP: Final = 6  # so many are taken before it
 
 
-def break_rank(fault: str) -> None:
-    """Let one rank raise, be killed or hang before a step."""
+def break_rank(fault: str, rank: int) -> None:
+    """Let the rank that was started with a number raise, be killed or hang before a step."""
     advance = Trainer.advance
 
     def advance_or_not(self: Trainer) -> float:
         """Take a step, or not."""
-        if self.network.rank == RANK and self.step == STEP:
+        if own_rank() == rank and self.step == STEP:
             if fault == "raises":
                 raise RuntimeError("the lights went out")
             if fault == "killed":
@@ -30,5 +30,6 @@ def break_rank(fault: str) -> None:
 
 
 if __name__ == "__main__":
-    break_rank(sys.argv[1])
-    sys.exit(execute(sys.argv[2:]))
+    what, _, which = sys.argv.pop(1).partition(":")
+    break_rank(what, int(which))
+    main()

@@ -25,11 +25,12 @@ from evener.workflow.auto import (
     TrainingChoice,
     calibration_among,
     calibration_for,
+    check_latitude,
     choose_training,
     ranks_here,
 )
 from evener.workflow.selfcheck import SelfCheck
-from evener.workflow.training import TrainingWish
+from evener.workflow.training import TrainingWish, prepare_training
 
 CORE = Calibration(
     processor="a core",
@@ -51,7 +52,9 @@ LOTS = 1e12
 def choose(
     wish: TrainingWish, latitude: Latitude = ANY, *, ranks: int = 4, free_bytes: float = LOTS
 ) -> tuple[TrainingWish, TrainingChoice]:
-    return choose_training(wish, latitude, LINKED, ranks=ranks, free_bytes=free_bytes)
+    check_latitude(wish, latitude)
+    job = prepare_training(wish)
+    return choose_training(wish, job, latitude, LINKED, ranks=ranks, free_bytes=free_bytes)
 
 
 def test_the_chosen_layout_is_told_with_what_the_cost_model_says_of_it() -> None:
@@ -124,6 +127,11 @@ def test_what_does_not_fit_the_memory_is_refused() -> None:
     [
         ({"layout": "paper"}, ANY, "the paper's layout leaves nothing to choose"),
         ({"replicas": 2}, ANY, "--auto chooses the replicas: leave out --replicas"),
+        (
+            {"on_failure": "shrink"},
+            ANY,
+            "--auto may choose replicas, which ranks that are left could",
+        ),
         ({"topology": Topology(halo=2)}, ANY, "--halo 2 and without --shards: .* give --shards"),
         ({"topology": Topology(halo=2)}, Latitude(halo=True), "--halo auto chooses the halo"),
         ({"widths": None}, ANY, "give either the folder of a project, or --shape"),
@@ -140,7 +148,7 @@ def test_started_ranks_that_cannot_all_be_used_are_refused() -> None:
     wish = msgspec.structs.replace(WIDE, shards=2, topology=Topology(halo=2))
 
     with pytest.raises(InputError, match="4 ranks, 2 shards and batches of 1: a rank has a shard"):
-        choose_training(wish, ANY, LINKED, ranks=4, exactly=True)
+        choose_training(wish, prepare_training(wish), ANY, LINKED, ranks=4, exactly=True)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +177,10 @@ def test_as_many_ranks_as_cores_may_be_used(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
 
     assert ranks_here(None) == (3, ())
-    assert ranks_here(8) == (8, ())
+    assert ranks_here(2) == (2, ())
+    most, (note,) = ranks_here(8)
+    assert most == 3
+    assert note.startswith("of 8 ranks no more than 3 are looked at")
 
 
 @pytest.fixture

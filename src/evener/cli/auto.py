@@ -35,7 +35,7 @@ def auto_options(command: CommandT) -> CommandT:
         click.option(
             "--auto",
             is_flag=True,
-            help="Choose by a cost model, measured here, how many ranks train, up to --ranks or "
+            help="Choose by a cost model, measured here, how many ranks train, up to --ranks and "
             "the cores, and whether they share neurons or rows. The network stays as it is.",
         ),
         click.option(
@@ -49,11 +49,10 @@ def auto_options(command: CommandT) -> CommandT:
     )
 
 
-def is_auto(wish: "TrainingWish", *, auto: bool, halo_open: bool, within_s: float | None) -> bool:
+def is_auto(*, auto: bool, halo_open: bool, within_s: float | None) -> bool:
     """Return whether ranks are to be chosen; refuse what needs that without it.
 
     Args:
-        wish: what is to be trained.
         auto: whether that was asked for.
         halo_open: whether --halo auto was.
         within_s: of --within.
@@ -63,11 +62,7 @@ def is_auto(wish: "TrainingWish", *, auto: bool, halo_open: bool, within_s: floa
     """
     if within_s is not None and not auto and not halo_open:
         raise InputError("--within limits what --auto chooses: add --auto, or leave it out")
-    if (auto or halo_open) and wish.layout != "paper":
-        return True
-    if auto or halo_open:
-        raise InputError("the paper's layout leaves nothing to choose: leave out --auto")
-    return False
+    return auto or halo_open
 
 
 def train_chosen(
@@ -92,11 +87,14 @@ def train_chosen(
     from evener import workflow
     from evener.comm.started import is_launched, is_torchrun
 
+    workflow.check_latitude(wish, latitude)
+
     def on_all(communicator: "Communicator") -> int:
         """Choose for ranks that are started already, all of which are used."""
+        job = workflow.prepare_training(wish)  # here, where torch learns how many threads it has
         calibration = workflow.calibration_among(communicator)
         settled, choice = workflow.choose_training(
-            wish, latitude, calibration, ranks=communicator.size, exactly=True
+            wish, job, latitude, calibration, ranks=communicator.size, exactly=True
         )
         return train_one(settled, choice, communicator)
 
@@ -114,10 +112,13 @@ def train_chosen(
 
     if is_launched() or is_torchrun():
         return on_ranks(latitude.ranks, on_all, timeout_s=timeout_s)
+    job = workflow.prepare_training(wish)  # what is wrong is said before anything is measured
     most, notes = workflow.ranks_here(latitude.ranks)
     with output.progress() as report:
         calibration = workflow.calibration_for(most, progress=report)
-    settled, choice = workflow.choose_training(wish, latitude, calibration, ranks=most, notes=notes)
+    settled, choice = workflow.choose_training(
+        wish, job, latitude, calibration, ranks=most, notes=notes
+    )
     if choice.chosen.ranks == 1:
         return on_ranks(
             1, lambda communicator: train_one(settled, choice, communicator), timeout_s=timeout_s

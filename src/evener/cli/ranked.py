@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 def on_ranks(
-    asked: int | None, act: Callable[["Communicator"], int], *, timeout_s: float | None = None
+    asked: int | None,
+    act: Callable[["Communicator"], int],
+    *,
+    timeout_s: float | None = None,
+    outliving: bool = False,
 ) -> int:
     """Act alone, as one of the ranks that were started, or by starting as many on this machine.
 
@@ -24,6 +28,7 @@ def on_ranks(
         asked: how many ranks the user asked for, if at all.
         act: given the communicator of its rank; every rank calls it, and rank 0 speaks.
         timeout_s: how long a rank waits for another, in seconds; two minutes if None.
+        outliving: whether ranks that are started are to go on where one ends.
 
     Returns:
         The exit code.
@@ -34,7 +39,7 @@ def on_ranks(
 
     invocation = click.get_current_context().find_object(Invocation) or Invocation()
     if asked is not None and asked > 1 and not is_launched() and not is_torchrun():
-        return start_ranks(asked, invocation.arguments)
+        return start_ranks(asked, invocation.arguments, outliving=outliving)
     with joined(
         ranks=asked, timeout_s=timeout_s, explain=partial(explain, invocation)
     ) as communicator:

@@ -1,5 +1,6 @@
 """`evener train`: a network over ranks, by any rule of who sees whom."""
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -25,7 +26,14 @@ from evener.units import count, show
 if TYPE_CHECKING:
     from evener.comm.communicator import Communicator
     from evener.train.over_ranks import TrainingResult
-    from evener.workflow.training import Hidden, Layout, Optimiser, TrainingWish
+    from evener.workflow.training import (
+        Hidden,
+        Layout,
+        OnFailure,
+        Optimiser,
+        Precision,
+        TrainingWish,
+    )
 
 
 @click.command(
@@ -78,6 +86,7 @@ def command(
     epochs: int | None,
     optimiser: str,
     learning_rate: float | None,
+    precision: str,
     seed: int,
     sweep: tuple[str, ...],
     seeds: int | None,
@@ -85,6 +94,7 @@ def command(
     checkpoint: Path | None,
     resume: bool,
     log: Path | None,
+    on_failure: str,
     timeout_s: float | None,
     out: Path | None,
     as_json: bool,
@@ -118,15 +128,17 @@ def command(
         epochs=epochs,
         optimiser=cast("Optimiser", optimiser),
         learning_rate=learning_rate,
+        precision=cast("Precision", precision),
         activation=cast("Hidden", activation),
         seed=seed,
         checkpoint=checkpoint,
         resume=resume,
         log=log,
+        on_failure=cast("OnFailure", on_failure),
         out=out,
     )
     swept = read_sweep(wish, settings=sweep, seeds=seeds, equal_weights=equal_weights)
-    chosen = is_auto(wish, auto=auto, halo_open=halo == "auto", within_s=within_s)
+    chosen = is_auto(auto=auto, halo_open=halo == "auto", within_s=within_s)
     if swept is not None and chosen:
         raise InputError("--sweep compares networks, and --auto trains one: leave out either")
     if swept is not None:
@@ -146,7 +158,7 @@ def command(
             told(trained)
         return 0
 
-    return on_ranks(ranks, act, timeout_s=timeout_s)
+    return on_ranks(ranks, act, timeout_s=timeout_s, outliving=wish.on_failure == "shrink")
 
 
 def _train(wish: "TrainingWish", communicator: "Communicator") -> "TrainingResult | None":
@@ -154,11 +166,17 @@ def _train(wish: "TrainingWish", communicator: "Communicator") -> "TrainingResul
     from evener import workflow
 
     prepared = workflow.prepare_training(wish, ranks=communicator.size)
-    if communicator.rank > 0:
-        workflow.train_over_ranks(prepared, communicator)
-        return None
-    with output.progress() as report:
-        return workflow.train_over_ranks(prepared, communicator, progress=report)
+
+    def lost(ended: int) -> None:
+        if communicator.rank == 0:  # which another one may have been before
+            left = count(communicator.size, "rank")
+            output.note(f"{count(ended, 'rank')} ended; from the last checkpoint go on: {left}")
+
+    with output.progress() if communicator.rank == 0 else nullcontext() as report:
+        trained = workflow.train_over_ranks(
+            prepared, communicator, progress=report, on_failure=wish.on_failure, lost=lost
+        )
+    return trained if communicator.rank == 0 else None
 
 
 def _tell(trained: "TrainingResult", *, random: bool) -> None:

@@ -163,6 +163,14 @@ def learning_options(command: CommandT) -> CommandT:
             help="How far a step goes.  [default: 0.1; momentum: 0.01; adamw: 0.003]",
         ),
         click.option(
+            "--precision",
+            type=click.Choice(["float32", "bfloat16"]),
+            default="float32",
+            show_default=True,
+            help="In which weights and values are multiplied; bfloat16 pays with large layers and "
+            "batches where the processor multiplies it itself.",
+        ),
+        click.option(
             "--seed",
             type=click.IntRange(min=0, max=2**32 - 1),
             default=0,
@@ -186,6 +194,14 @@ def keeping_options(command: CommandT) -> CommandT:
             "--resume",
             is_flag=True,
             help="Go on from the newest checkpoint, if there is one; on any number of ranks.",
+        ),
+        click.option(
+            "--on-failure",
+            type=click.Choice(["abort", "shrink"]),
+            default="abort",
+            show_default=True,
+            help="Where a rank ends: end all, or let the others share its part and go on from the "
+            "last checkpoint (Open MPI only).",
         ),
         click.option(
             "--log",

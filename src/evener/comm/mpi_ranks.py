@@ -8,7 +8,8 @@ give wrong answers on rings of one and two ranks (open-mpi/ompi#14430).
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, NoReturn, Self
 from weakref import WeakSet
@@ -17,7 +18,8 @@ from mpi4py import MPI  # noqa: TID251 - this is a module that speaks MPI
 
 from evener.comm.collectives import Collectives
 from evener.comm.communicator import Array, as_bytes
-from evener.errors import RankError, RankTimeoutError
+from evener.comm.started import outlive
+from evener.errors import RankError, RankLostError, RankTimeoutError
 
 PATIENCE_S: Final = 120.0
 """How long a rank waits for another, which may be busy elsewhere, as with a checkpoint."""
@@ -77,12 +79,15 @@ class MpiRank:
     def __init__(
         self, comm: MPI.Intracomm, machine: Machine, *, timeout_s: float = PATIENCE_S
     ) -> None:
+        self._timeout_s = timeout_s
+        self._take(comm, machine)
+
+    def _take(self, comm: MPI.Intracomm, machine: Machine) -> None:
         self.rank = comm.rank
         self.size = comm.size
         self.machine = machine
         self._comm = comm
-        self._timeout_s = timeout_s
-        self._waiting = _Waiting(comm.rank, timeout_s, crowded=machine.ranks > machine.cores)
+        self._waiting = _Waiting(comm, self._timeout_s, crowded=machine.ranks > machine.cores)
         self._tags = int(comm.Get_attr(MPI.TAG_UB) or _SURE_TAGS)
         self._opened: Counter[tuple[int, bool]] = Counter()
         self._exchanges: WeakSet[MpiExchange] = WeakSet()
@@ -95,12 +100,7 @@ class MpiRank:
         Args:
             timeout_s: how long another rank may take to answer, in seconds.
         """
-        near = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED)
-        # Each rank may be bound to cores of its own.
-        cores = set[int]().union(*near.allgather(os.sched_getaffinity(0)))
-        machine = Machine(near.size, len(cores))
-        near.Free()
-        return cls(MPI.COMM_WORLD.Dup(), machine, timeout_s=timeout_s)
+        return cls(MPI.COMM_WORLD.Dup(), _machine(MPI.COMM_WORLD), timeout_s=timeout_s)
 
     def open_exchange(
         self, name: str, sends: Mapping[int, Array], receives: Mapping[int, Array]
@@ -142,6 +142,25 @@ class MpiRank:
             raise RankError(f"rank {self.rank}: splitting by colour {colour} gave no communicator")
         return MpiRank(comm, self.machine, timeout_s=self._timeout_s)
 
+    def agree(self, *, well: bool) -> bool:
+        """Return whether all is well on every rank and none has ended; each calls it.
+
+        Args:
+            well: whether it is here; if not, what others wait for ends by `RankLostError`.
+        """
+        if not well:
+            self._comm.Revoke()
+        try:
+            return bool(self._comm.Agree(int(well)))
+        except MPI.Exception:  # on all ranks alike: one ended
+            return False
+
+    def shrink(self) -> None:
+        """Leave out the ranks that ended; numbers close up. Each that is left calls it."""
+        left = MPI.Intracomm(self._comm.Shrink())
+        self.close()
+        self._take(left, _machine(left))
+
     def close(self) -> None:
         """Leave, and close what is still open."""
         for exchange in list(self._exchanges):
@@ -171,15 +190,14 @@ class MpiRank:
             for comes, arrays in ((True, receives), (False, sends))
             for peer, array in arrays.items()
         ]
-        requests = [
-            (self._comm.Irecv if one.comes else self._comm.Isend)(
-                [one.data, MPI.BYTE], one.peer, one.tag
-            )
-            for one in messages
-        ]
+        requests: list[MPI.Request] = []
         try:
+            with self._waiting.translated(name):
+                for one in messages:
+                    begin = self._comm.Irecv if one.comes else self._comm.Isend
+                    requests.append(begin([one.data, MPI.BYTE], one.peer, one.tag))
             self._waiting.end(name, requests, messages, [MPI.Status() for _ in messages])
-        except RankTimeoutError:
+        except (RankTimeoutError, RankLostError):
             _left_behind.append((requests, messages))
             raise
 
@@ -212,7 +230,8 @@ class MpiExchange:
     def start(self) -> None:
         """Begin to receive, and send what the arrays hold now."""
         self._pending = True
-        MPI.Prequest.Startall(self._requests)
+        with self._waiting.translated(self._name):
+            MPI.Prequest.Startall(self._requests)
 
     def wait(self) -> None:
         """Return once everything is sent and received; after an error it can be called again.
@@ -239,13 +258,14 @@ class _Waiting:
     """Waits of one rank: first busily, then letting others run, and not for ever.
 
     Args:
-        rank: which.
+        comm: the ranks.
         timeout_s: how long, in seconds.
         crowded: whether there are more ranks than cores.
     """
 
-    def __init__(self, rank: int, timeout_s: float, *, crowded: bool) -> None:
-        self._rank = rank
+    def __init__(self, comm: MPI.Intracomm, timeout_s: float, *, crowded: bool) -> None:
+        self._comm = comm
+        self._rank = comm.rank
         self._timeout_s = timeout_s
         self._sleep_share = 0.25 if crowded else 0.005  # of the time waited, so long is one sleep
         self._last = "nothing"
@@ -267,20 +287,40 @@ class _Waiting:
 
         Raises:
             RankTimeoutError: a peer did not answer in time.
+            RankLostError: a rank ended.
             RankError: it sent more or less than there is room for.
         """
-        try:
+        with self.translated(name):
             if not self._completed(requests, statuses):
                 self._complain(name, requests, messages)
                 MPI.Request.Waitall(requests, statuses)  # all came just now
-        except MPI.Exception as error:
-            raise RankError(
-                f"rank {self._rank}: '{name}' failed after '{self._last}': {error}; all ranks must "
-                "make the same calls in the same order, with arrays of the same sizes"
-            ) from error
         if statuses is not None:
             self._check_sizes(name, messages, statuses)
         self._last = name
+
+    @contextmanager
+    def translated(self, name: str) -> Iterator[None]:
+        """Say in our own words what MPI raises.
+
+        Args:
+            name: what for.
+
+        Raises:
+            RankLostError: a rank ended.
+            RankError: anything else.
+        """
+        try:
+            yield
+        except MPI.Exception as error:
+            where = f"rank {self._rank}: '{name}', which follows '{self._last}',"
+            if outlive() and (self._comm.Is_revoked() or self._comm.Get_failed().size):
+                raise RankLostError(
+                    f"{where} cannot be ended, for a rank has; see above what ended it"
+                ) from error
+            raise RankError(
+                f"{where} failed: {error}; all ranks must make the same calls in the same order, "
+                "with arrays of the same sizes"
+            ) from error
 
     def _completed(
         self, requests: Sequence[MPI.Request], statuses: list[MPI.Status] | None
@@ -335,6 +375,15 @@ class _Waiting:
                     f"bytes in '{name}' (tag {message.tag}) where {message.data.nbytes} were "
                     "expected; all ranks must open the same exchanges in the same order"
                 )
+
+
+def _machine(comm: MPI.Intracomm) -> Machine:
+    near = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    # Each rank may be bound to cores of its own.
+    cores = set[int]().union(*near.allgather(os.sched_getaffinity(0)))
+    machine = Machine(near.size, len(cores))
+    near.Free()
+    return machine
 
 
 def library() -> str:

@@ -9,6 +9,9 @@ from evener.errors import InputError
 EXIT_CODE_FILE: Final = "EVENER_EXIT_CODE_FILE"
 """Names the file where rank 0 leaves its exit code: what mpiexec makes of it differs."""
 
+LEADS: Final = "EVENER_LEADS"
+"""Set where a rank became rank 0 because that before it ended."""
+
 # Of Open MPI, of MPICH and its like, and of Slurm's srun.
 _SIZES: Final = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 _RANKS: Final = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
@@ -52,6 +55,16 @@ def is_torchrun(environment: Mapping[str, str] = os.environ) -> bool:
         True
     """
     return "TORCHELASTIC_RUN_ID" in environment
+
+
+def outlive(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether Open MPI lets ranks go on where another ends, as mpiexec --with-ft ulfm says.
+
+    Example:
+        >>> outlive({"OMPI_MCA_mpi_ft_enable": "1"}), outlive({"PMI_SIZE": "2"})
+        (True, False)
+    """
+    return environment.get("OMPI_MCA_mpi_ft_enable", "").lower() in ("1", "true", "yes")
 
 
 def check_asked(asked: int | None, started: int) -> None:

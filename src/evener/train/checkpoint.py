@@ -155,6 +155,16 @@ def newest(folder: Path) -> Path | None:
     return found[-1] if found else None
 
 
+def steps_of(checkpoint: Path) -> int:
+    """Return after how many steps a checkpoint was saved.
+
+    Example:
+        >>> steps_of(Path("kept/step-000000012"))
+        12
+    """
+    return int(checkpoint.name.partition("-")[2])
+
+
 def digest_rows(tables: Iterable[Tensor]) -> str:
     """Return the sha256 of rows, whatever rank asks."""
     import hashlib

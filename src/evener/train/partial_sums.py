@@ -7,12 +7,14 @@ Shapes in names: M neurons of the layer, N of a rank, C values of a rank, B rows
 """
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
 from torch import Tensor
 
 from evener.comm.communicator import Communicator
+from evener.train.mixed import BoundMixed, MixedLayer, Precision
 from evener.train.reach import Reach
 from evener.train.sharded import BoundLayer, Columns, Run, ShardedLayer
 from evener.train.sharding import Placement
@@ -75,8 +77,19 @@ class SummedLayer:
 
         self.runs = (run(slice(-first, every - first)),)
         self.neurons = last - first
-        self._products = ShardedLayer([run(slice(0, every))], every)
+        self._products: ShardedLayer | MixedLayer = ShardedLayer([run(slice(0, every))], every)
         keep_own(bias_SM1, self._own)
+
+    def mixed(self, precision: Precision) -> "SummedLayer":
+        """Return the layer with its products in half precision, and its sums as they are.
+
+        Args:
+            precision: of the products.
+        """
+        other = copy(self)
+        if isinstance(self._products, ShardedLayer):
+            other._products = MixedLayer(self._products, precision)  # noqa: SLF001 - of its own kind
+        return other
 
     def bind(
         self, buffer_CB: Tensor, out_NB: Tensor, gradient_NB: Tensor, into_CB: Tensor | None
@@ -106,7 +119,7 @@ class BoundSums:
     def __init__(
         self,
         communicator: Communicator,
-        products: BoundLayer,
+        products: BoundLayer | BoundMixed,
         bounds: Sequence[int],
         sums_MB: Tensor,
         out_NB: Tensor,

@@ -16,6 +16,7 @@ from evener.train.activations import RULES
 from evener.train.carriage import Carriage, adds_up
 from evener.train.ghosts import Everything, Ghosts
 from evener.train.losses import LossName, make_loss
+from evener.train.mixed import MixedLayer, Precision
 from evener.train.parameters import Parameters, Views, make_layers, neurons_of_shards
 from evener.train.partial_sums import SummedLayer, own_reach
 from evener.train.pool import Pool
@@ -90,9 +91,12 @@ class RankedNetwork:
         self._loss = make_loss(
             loss, communicator, neurons_of_shards(shape, self.placement, count - 1, rank)
         )
-        self._works: dict[int, Work] = {}
+        self._layers_in: dict[Precision, Sequence[ShardedLayer | SummedLayer | MixedLayer]] = {
+            "float32": self._layers
+        }
+        self._works: dict[tuple[int, Precision], Work] = {}
         self._work: Work | None = None
-        self._steps_held = False
+        self._holding: Work | None = None  # steps of one row, which weights lack
 
     @property
     def layers(self) -> list[ShardedLayer | SummedLayer]:
@@ -139,16 +143,23 @@ class RankedNetwork:
         bounds = self.placement.bounds(self.shape.widths[layer])
         return slice(int(bounds[self.rank]), int(bounds[self.rank + 1]))
 
-    def forward(self, inputs_BI: Tensor, *, masks: Masks | None = None) -> Tensor:
+    def forward(
+        self,
+        inputs_BI: Tensor,
+        *,
+        masks: Masks | None = None,
+        precision: Precision = "float32",
+    ) -> Tensor:
         """Compute the answers of this rank's outputs, (N, B), which the next call overwrites.
 
         Args:
             inputs_BI: whole rows; of a sharded input a rank reads its own neurons.
             masks: what each layer's answers are multiplied by; nothing if None.
+            precision: of products, on the way back too; see `evener.train.mixed`.
         """
-        if len(inputs_BI) > 1:
+        if len(inputs_BI) > 1 or precision != "float32":
             self._settle()
-        work = self._work = self._work_of(len(inputs_BI))
+        work = self._work = self._work_of(len(inputs_BI), precision)
         if self.shape.topology.input == "sharded":
             inputs_BI = inputs_BI[:, self.neurons_of(0)]
         work.read.copy_(inputs_BI.T)
@@ -174,7 +185,7 @@ class RankedNetwork:
         """Go back through what was compared, and down: the second half of `descend`."""
         for layer in self._backwards():
             layer.bound.descend(rate)
-        self._steps_held = self.work.rows == 1
+        self._holding = self.work if self.work.rows == 1 else None
 
     def differentiate(self, into: Views) -> None:
         """Go back through what was compared, and write the gradients of weights and biases.
@@ -229,9 +240,9 @@ class RankedNetwork:
 
     def _settle(self) -> None:
         """Write what was held back of steps of one row."""
-        if self._steps_held:
-            self._steps_held = False
-            for layer in self._works[1].layers:
+        if self._holding is not None:
+            work, self._holding = self._holding, None
+            for layer in work.layers:
                 layer.bound.settle()
 
     def _backwards(self) -> Iterator[LayerWork]:
@@ -244,12 +255,12 @@ class RankedNetwork:
             yield layer
             layer.take_back()
 
-    def _work_of(self, batch: int) -> Work:
-        if batch not in self._works:
-            self._works[batch] = self._make_work(batch)
-        return self._works[batch]
+    def _work_of(self, batch: int, precision: Precision) -> Work:
+        if (batch, precision) not in self._works:
+            self._works[batch, precision] = self._make_work(batch, precision)
+        return self._works[batch, precision]
 
-    def _make_work(self, batch: int) -> Work:
+    def _make_work(self, batch: int, precision: Precision) -> Work:
         def zeros(rows: int) -> Tensor:
             return torch.zeros(rows, batch, dtype=self._dtype)
 
@@ -261,7 +272,14 @@ class RankedNetwork:
         outputs = zeros(self.outputs.stop - self.outputs.start)
         last_gradient = torch.zeros_like(outputs)
         made = []
-        for index, layer in enumerate(self._layers):
+        if precision not in self._layers_in:
+            self._layers_in[precision] = [
+                layer.mixed(precision)
+                if isinstance(layer, SummedLayer)
+                else MixedLayer(layer, precision)
+                for layer in self._layers
+            ]
+        for index, layer in enumerate(self._layers_in[precision]):
             out_NB, gradient_NB, collected_NB = outputs, last_gradient, None
             if index + 1 < len(self._layers):
                 own = self.reaches[index + 1].own

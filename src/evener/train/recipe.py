@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from evener.errors import InputError
+from evener.train.mixed import Precision, check_precision
 
 OptimiserName = Literal["sgd", "adam", "adamw"]
 ScheduleName = Literal["constant", "cosine", "one-cycle"]
@@ -26,6 +27,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             for three tenths and down (Smith and Topin, 2018).
         warm_up: steps in which the rate grows to what the schedule says.
         dropout: probability with which a hidden neuron is left out of a step.
+        precision: of products; weights, sums over a batch and the loss keep the network's own.
         input_noise: spread of the normal numbers that a step adds to its rows (Bishop, 1995).
     """
 
@@ -39,6 +41,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     schedule: ScheduleName = "constant"
     warm_up: int = 0
     dropout: float = 0.0
+    precision: Precision = "float32"
     input_noise: float = 0.0
 
     def __post_init__(self) -> None:
@@ -47,6 +50,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Raises:
             InputError: a number that no training can be done with.
         """
+        check_precision(self.precision)
         if self.epochs < 1 or self.batch < 1:
             raise InputError(
                 f"{self.epochs} epochs of batches of {self.batch}: give 1 or more of either"

@@ -5,6 +5,7 @@ divided. Weights, rows and noise are drawn by where they stand, so that any numb
 the same network: to the bit with a halo, to rounding where shards see everything.
 """
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,7 @@ from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.data.dataset import Dataset
 from evener.train.answers import whole_answers
+from evener.train.checkpoint import newest, steps_of
 from evener.train.grid import Grid
 from evener.train.loop import INPUT_NOISE, LABEL_SMOOTHING, WEIGHT_DECAY, one_thread
 from evener.train.metrics import quality
@@ -124,6 +126,7 @@ def fit_sharded(
         trainer = Trainer(network, recipe, inputs, wanted, grid=grid)
         per_epoch = recipe.steps_per_epoch(len(features))
         watch = _Watch(grid, per_epoch, checkpoints, on_epoch)
+        together(grid.world, watch.forget)
         every = -(-recipe.epochs // _CHECKPOINTS) * per_epoch
         trainer.run(watch.see, checkpoints=checkpoints, every=every)
         scaling.fold(network)
@@ -162,6 +165,14 @@ class _Watch:
     def losses(self) -> tuple[float, ...]:
         """Mean loss of each epoch."""
         return tuple(self._losses)
+
+    def forget(self) -> None:
+        """Remove a checkpoint of an epoch whose loss is not kept: it was stopped between both."""
+        if self._path is None or self._grid.world.rank > 0:
+            return
+        known = len(self._losses) * self._per_epoch
+        while (path := newest(self._path.parent)) is not None and steps_of(path) > known:
+            shutil.rmtree(path)
 
     def see(self, progress: Progress) -> None:
         """Note a step; checkpoints are between epochs, and so whole ones are seen."""

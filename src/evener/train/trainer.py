@@ -219,7 +219,7 @@ class Trainer:
             masks: Masks | None = None
             if self._dropout is not None:
                 masks = self._dropout.masks(self.step, mine, len(rows))
-            self.network.forward(inputs, masks=masks)
+            self.network.forward(inputs, masks=masks, precision=self.recipe.precision)
             self.network.compare(wanted, rows=len(rows))
             loss = self.network.loss()
         loss = self._grid.sum(loss)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from evener.train.activations import Rule
 from evener.train.ghosts import Everything, Ghosts
+from evener.train.mixed import BoundMixed
 from evener.train.partial_sums import BoundSums
 from evener.train.pool import Pool
 from evener.train.sharded import BoundLayer
@@ -41,7 +42,7 @@ class LayerWork:
     below: Tensor | None
     pool: Pool | None
     ghosts: Ghosts | Everything | None
-    bound: BoundLayer | BoundSums
+    bound: BoundLayer | BoundMixed | BoundSums
     rule: Rule
     out: Tensor
     gradient: Tensor

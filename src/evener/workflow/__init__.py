@@ -7,6 +7,7 @@ from evener.workflow.auto import Latitude as Latitude
 from evener.workflow.auto import TrainingChoice as TrainingChoice
 from evener.workflow.auto import calibration_among as calibration_among
 from evener.workflow.auto import calibration_for as calibration_for
+from evener.workflow.auto import check_latitude as check_latitude
 from evener.workflow.auto import choose_training as choose_training
 from evener.workflow.auto import ranks_here as ranks_here
 from evener.workflow.bench import Contest as Contest

@@ -17,10 +17,11 @@ from evener.workflow.memory import USABLE
 from evener.workflow.opened import Progress
 from evener.workflow.ranks import find_launcher, start_ranks
 from evener.workflow.selfcheck import check_self, known_calibration
-from evener.workflow.training import TrainingWish, prepare_training
+from evener.workflow.training import TrainingWish
 
 if TYPE_CHECKING:
     from evener.train.layout import Layout
+    from evener.train.over_ranks import Job
 
 _REMEMBERED: Final[Mapping[str, int | None]] = {"sgd": None, "momentum": 1, "adamw": 2}
 _MEASURE: Final = ("selfcheck", "--json", "--ranks")
@@ -102,6 +103,11 @@ def check_latitude(wish: TrainingWish, latitude: Latitude) -> None:
         raise InputError("the paper's layout leaves nothing to choose: leave out --auto")
     if wish.replicas > 1:
         raise InputError("--auto chooses the replicas: leave out --replicas, or --auto")
+    if wish.on_failure != "abort":
+        raise InputError(
+            "--auto may choose replicas, which ranks that are left could not share evenly: leave "
+            "out --on-failure, or --auto"
+        )
     if latitude.halo and wish.topology.halo != "full":
         raise InputError("--halo auto chooses the halo: give no other")
     if not latitude.halo and wish.topology.halo != "full" and wish.shards is None:
@@ -114,6 +120,8 @@ def check_latitude(wish: TrainingWish, latitude: Latitude) -> None:
 def ranks_here(asked: int | None) -> tuple[int, tuple[str, ...]]:
     """Return how many ranks may be started here, and what limits them.
 
+    No more than there are cores, for each rank is predicted to have one.
+
     Args:
         asked: by the user; as many as this process has cores if None.
 
@@ -121,11 +129,14 @@ def ranks_here(asked: int | None) -> tuple[int, tuple[str, ...]]:
         MissingExtraError: several were asked for, and mpi4py or mpiexec is missing.
         InputError: several were asked for, and mpi4py finds no MPI library.
     """
+    cores = len(os.sched_getaffinity(0))
     if asked is not None:
         if asked > 1:
             find_launcher()
-        return asked, ()
-    cores = len(os.sched_getaffinity(0))
+        if asked <= cores:
+            return asked, ()
+        note = f"of {asked} ranks no more than {cores} are looked at: each is to have a core"
+        return cores, (note,)
     try:
         if cores > 1:
             find_launcher()
@@ -186,6 +197,7 @@ def calibration_among(communicator: Communicator) -> Calibration:
 
 def choose_training(
     wish: TrainingWish,
+    job: "Job",
     latitude: Latitude,
     calibration: Calibration,
     *,
@@ -198,6 +210,7 @@ def choose_training(
 
     Args:
         wish: what the user wants trained.
+        job: what `prepare_training` made of it for one rank.
         latitude: what is left open.
         calibration: of this machine.
         ranks: the most that may be used.
@@ -209,7 +222,7 @@ def choose_training(
         The wish with what was chosen, and the choice.
 
     Raises:
-        InputError: the wish cannot be trained.
+        InputError: the wish leaves nothing to choose, or not all ranks can be used.
         InfeasibleError: every layout takes longer or more memory than it may.
     """
     from math import inf
@@ -218,7 +231,6 @@ def choose_training(
     from evener.train.layout_words import reasons, why
 
     check_latitude(wish, latitude)
-    job = prepare_training(wish)
     usable = USABLE * psutil.virtual_memory().available if free_bytes is None else free_bytes
     tables = (job.rows.inputs, job.rows.wanted, job.rows.test_inputs)
     freedom = Freedom(

@@ -17,6 +17,7 @@ from evener.comm.started import EXIT_CODE_FILE as EXIT_CODE_FILE
 from evener.comm.started import check_asked
 from evener.comm.started import own_rank as own_rank
 from evener.comm.started import ranks_started as ranks_started
+from evener.comm.survive import check_library
 from evener.errors import EvenerError, MissingExtraError
 
 # Ranks share this machine, each lane pins itself, and in a container everybody is root. These are
@@ -49,6 +50,7 @@ def start_ranks(
     module: str = "evener",
     hear: Callable[[str], object] | None = None,
     held: Sequence[int] = (),
+    outliving: bool = False,
 ) -> int:
     """Run an `evener` command line, or another module's, on several ranks of this machine.
 
@@ -58,21 +60,25 @@ def start_ranks(
         module: run with the arguments.
         hear: given each line that the ranks write to stdout, which else is this process's.
         held: open files that are to stay open, and locked, as long as the ranks live.
+        outliving: whether the others are to go on where one ends.
 
     Returns:
         The exit code of the rank that ended all, else that of rank 0.
 
     Raises:
         MissingExtraError: mpi4py or mpiexec is missing.
-        InputError: mpi4py finds no MPI library.
+        InputError: mpi4py finds no MPI library, or one whose ranks end together.
         EvenerError: the ranks ended without rank 0 having come to its end.
         KeyboardInterrupt: they did so for Ctrl-C.
     """
     launcher = find_launcher()
+    if outliving:
+        check_library(find_library())
+    how = ("--with-ft", "ulfm") if outliving else ()
     with tempfile.TemporaryDirectory(prefix="evener-") as folder:
         told = Path(folder) / "exit-code"
         process = subprocess.Popen(  # noqa: S603 - an MPI launcher and this program
-            [launcher, "-n", str(ranks), sys.executable, "-m", module, *arguments],
+            [launcher, *how, "-n", str(ranks), sys.executable, "-m", module, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=None if hear is None else subprocess.PIPE,
             text=True,

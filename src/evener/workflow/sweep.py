@@ -57,6 +57,7 @@ class SweepWish(msgspec.Struct, frozen=True, kw_only=True):
             "--checkpoint": wish.checkpoint is not None,
             "--resume": wish.resume,
             "--log": wish.log is not None,
+            "--on-failure": wish.on_failure != "abort",
             "--replicas": wish.replicas != 1,
             "an ONNX file behind -o": wish.out is not None,
         }

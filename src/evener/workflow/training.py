@@ -1,5 +1,6 @@
 """What is to be trained over ranks, and how; read and checked as a whole before anything starts."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 Layout = Literal["shards", "paper"]
 Optimiser = Literal["sgd", "momentum", "adamw"]
+Precision = Literal["float32", "bfloat16"]
+OnFailure = Literal["abort", "shrink"]
 Hidden = Literal["sigmoid", "tanh", "relu", "gelu"]
 MOMENTUM: Final = 0.9
 DEFAULT_ITERATIONS: Final = 20
@@ -49,11 +52,13 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
         epochs: passes over the rows.
         optimiser: what makes a step of a gradient.
         learning_rate: of it; its usual one if None.
+        precision: of products; see `evener.train.mixed`.
         activation: of hidden layers.
         seed: what weights, the order of rows and random rows are drawn from.
         checkpoint: folder to save into.
         resume: whether to go on from what lies there, if anything does.
         log: file of lines or folder for TensorBoard where each step is logged.
+        on_failure: whether all ranks end where one does, or the others go on from the checkpoint.
         out: file for the network as ONNX.
     """
 
@@ -69,11 +74,13 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
     epochs: int | None = None
     optimiser: Optimiser = "sgd"
     learning_rate: float | None = None
+    precision: Precision = "float32"
     activation: Hidden = "relu"
     seed: int = 0
     checkpoint: Path | None = None
     resume: bool = False
     log: Path | None = None
+    on_failure: OnFailure = "abort"
     out: Path | None = None
 
     def check(self) -> None:
@@ -92,16 +99,31 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError("--iterations and --epochs both say for how long: leave out one")
         if self.resume and self.checkpoint is None:
             raise InputError("--resume goes on from a checkpoint: name its folder by --checkpoint")
+        if self.on_failure == "shrink":
+            self._check_shrink()
         if self.layout == "paper":
             self._check_paper()
+
+    def _check_shrink(self) -> None:
+        if self.checkpoint is None:
+            raise InputError(
+                "--on-failure shrink goes on from a checkpoint: name a folder by --checkpoint"
+            )
+        if self.replicas > 1:
+            raise InputError(
+                f"--on-failure shrink with {self.replicas} replicas, which the ranks that are left "
+                "could not share evenly: leave out one"
+            )
 
     def _check_paper(self) -> None:
         wrong = {
             "--halo and the like": self.topology != Topology(),
             "--replicas": self.replicas > 1,
             "--optimiser": self.optimiser != "sgd",
+            "--precision": self.precision != "float32",
             "--activation": self.activation not in ("relu", "sigmoid"),
             "--checkpoint": self.checkpoint is not None,
+            "--on-failure": self.on_failure != "abort",
             "--log": self.log is not None,
             "-o": self.out is not None,
             "PROJECT": self.project is not None,
@@ -178,6 +200,7 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
             optimiser="adamw" if wish.optimiser == "adamw" else "sgd",
             momentum=MOMENTUM if wish.optimiser == "momentum" else 0.0,
             learning_rate=wish.learning_rate or _RATES[wish.optimiser],
+            precision=wish.precision,
         ),
         iterations=iterations,
         layout=wish.layout,
@@ -189,12 +212,39 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
 
 
 def train_over_ranks(
-    job: "Job", communicator: "Communicator", *, progress: Progress | None = None
+    job: "Job",
+    communicator: "Communicator",
+    *,
+    progress: Progress | None = None,
+    on_failure: OnFailure = "abort",
+    lost: Callable[[int], object] | None = None,
 ) -> "TrainingResult":
-    """Train what `prepare_training` returned; see `evener.train.over_ranks`."""
+    """Train what `prepare_training` returned; see `evener.train.over_ranks`.
+
+    Args:
+        job: what.
+        communicator: the ranks; some may be fewer in the end, with other numbers.
+        progress: told by the first rank how far it is.
+        on_failure: "shrink" to go on from the last checkpoint where ranks end.
+        lost: told, on each rank that is left, how many ended.
+
+    Raises:
+        InputError: these ranks cannot go on where one ends.
+    """
+    from evener.comm.survive import check_ranks, surviving
     from evener.train.over_ranks import train_job
 
-    return train_job(job, communicator, on_step=progress)
+    def act() -> "TrainingResult":
+        return train_job(job, communicator, on_step=progress)
+
+    if on_failure == "abort":
+        return act()
+    check_ranks(communicator)
+    return surviving(communicator, act, lost or _say_nothing)
+
+
+def _say_nothing(_: int) -> None:
+    """Leave it to others."""
 
 
 def _check_replicas(replicas: int, ranks: int) -> None:
