@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from evener.train.draw import dropout_mask, input_noise, weight_row
+from evener.train.draw import (
+    dropout_mask,
+    input_noise,
+    link_weights,
+    units_kept,
+    weight_row,
+)
 
 
 @pytest.mark.parametrize("batch", [1, 4, 7])
@@ -50,3 +56,27 @@ def test_every_seed_has_weights_of_its_own_negative_and_great_ones_too() -> None
     drawn = {tuple(weight_row(seed, 1, 0, 3).tolist()) for seed in seeds}
 
     assert len(drawn) == len(seeds)
+
+
+def test_links_of_a_network_and_its_biases_are_drawn_apart() -> None:
+    drawn = {
+        tuple(link_weights(seed, start, end, 3).tolist())
+        for seed, start, end in ((0, 0, 1), (0, 0, 2), (0, 1, 2), (0, 1, 1), (1, 0, 1))
+    }
+
+    assert len(drawn) == 5
+    assert link_weights(5, 0, 1, 10_000).std() == pytest.approx(1, abs=0.04)
+
+
+@pytest.mark.parametrize("count", [1, 16, 33])
+def test_units_of_a_step_do_not_depend_on_the_steps_drawn_with_it(count: int) -> None:
+    whole = units_kept(1, range(20), 3, count, 0.6)
+
+    parts = [units_kept(1, steps, 3, count, 0.6) for steps in (range(7), range(7, 20))]
+
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def test_as_many_units_are_kept_as_should_be() -> None:
+    assert units_kept(2, range(10), 1, 10_000, 0.7).mean() == pytest.approx(0.7, abs=0.01)
+    assert units_kept(2, range(1), 1, 1000, 1.0).all()

@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-_WEIGHTS, _DROPOUT, _ORDER, _NOISE = range(4)
+_WEIGHTS, _DROPOUT, _ORDER, _NOISE, _LINK, _UNITS = range(6)
 _WORD: Final = 1 << 64
 _BLOCK: Final = 4  # words that Philox makes of one value of its counter
+_QUARTERS: Final = 4  # numbers of 16 bits that a word holds
 
 
 def weight_row(seed: int, layer: int, neuron: int, count: int) -> NDArray[np.float64]:
@@ -73,6 +74,44 @@ def input_noise(seed: int, step: int, rows: slice, features: int) -> NDArray[np.
         for row in range(rows.start, rows.stop)
     ]
     return np.array(drawn).reshape(-1, features)
+
+
+def link_weights(seed: int, start: int, end: int, count: int) -> NDArray[np.float64]:
+    """Return normal numbers for the weights of the link between two nodes of a network.
+
+    Args:
+        seed: of the network.
+        start: node from which the link leads, from 0.
+        end: node to which; with itself for its biases.
+        count: how many.
+    """
+    return _at(seed, _LINK, end, start).standard_normal(count)
+
+
+def units_kept(seed: int, steps: range, node: int, count: int, keep: float) -> NDArray[np.bool_]:
+    """Return whether units of a node are kept in each of some steps, (steps, count).
+
+    A step has its own values of the counter, whatever steps are drawn with it. A unit takes 16 bits
+    of a word, so probabilities are multiples of 1/65536.
+
+    Args:
+        seed: of the network.
+        steps: of the training, one after the other.
+        node: from 1.
+        count: neurons times rows of the batch.
+        keep: probability of each.
+
+    Example:
+        >>> few = units_kept(0, range(2, 3), 1, 5, 0.5)
+        >>> bool((few == units_kept(0, range(4), 1, 5, 0.5)[2:3]).all())
+        True
+    """
+    blocks = -(-count // (_BLOCK * _QUARTERS))
+    counter = (steps.start * blocks, 0, 0, node)
+    philox = np.random.Philox(key=_words(seed, _UNITS), counter=_words(*counter))
+    drawn = philox.random_raw(len(steps) * blocks * _BLOCK).astype("<u8", copy=False)
+    quarters = drawn.view("<u2").reshape(len(steps), -1)
+    return np.asarray(quarters[:, :count] < np.uint32(round(keep * (1 << 16))))
 
 
 def _at(seed: int, use: int, place: int, row: int) -> np.random.Generator:

@@ -1,0 +1,139 @@
+"""Go forward and back through a stack of networks, each product being one of all individuals.
+
+Products of a batch touch no other individual: what is no number in one stays there. Shapes in
+names: P individuals, B rows of a batch, I and O neurons of two nodes.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from evener.train.population.activations import Activations
+from evener.train.population.individual import Individual, Link
+from evener.train.population.losses import LossName, compare
+from evener.train.population.optimiser import Optimiser
+from evener.train.population.stack import Layout, Stack, neurons_there
+
+Masks = Sequence[Tensor | None]
+
+
+class Passes:
+    """The way through a stack and back, in arrays that are used again at each step.
+
+    Args:
+        layout: of the weights.
+        individuals: of the stack.
+        weights: of the stack.
+        batch: rows of a step.
+    """
+
+    def __init__(
+        self, layout: Layout, individuals: Sequence[Individual], weights: Stack, batch: int
+    ) -> None:
+        self._weights = weights
+        self._links = layout.links
+        self._last = len(layout.widths) - 1
+        first = next(iter(weights.links.values()))
+        self._there = [
+            one.to(first.device) for one in neurons_there(layout, individuals, first.dtype)
+        ]
+        self._activations = Activations(individuals)
+        shapes = [(len(individuals), batch, width) for width in layout.widths]
+        self._sums = [first.new_zeros(shape) for shape in shapes[1:]]
+        self._values = [first.new_zeros(shape) for shape in shapes[1:-1]]
+        self._gradients = [first.new_zeros(shape) for shape in shapes[1:]]
+        self._dropped = (
+            [first.new_zeros(shape) for shape in shapes[1:-1]]
+            if any(one.dropout for one in individuals)
+            else self._values
+        )
+        self._x = first.new_zeros(())
+
+    def forward(self, x_PBI: Tensor, masks: Masks | None = None) -> Tensor:
+        """Return the sums (P, B, O) of the last node, which the next call overwrites.
+
+        Args:
+            x_PBI: rows for each individual.
+            masks: what the values of each hidden node are multiplied by; None where no neuron is
+                left out.
+        """
+        self._x = x_PBI
+        for node in range(1, self._last + 1):
+            sums = self._sums[node - 1]
+            bias = self._weights.biases[node]
+            entered = False
+            for start, end in self._links:
+                if end != node:
+                    continue
+                values = self._outgoing(start)
+                if entered:
+                    sums.baddbmm_(values, self._weights.links[start, end])
+                else:
+                    torch.baddbmm(bias, values, self._weights.links[start, end], out=sums)
+                entered = True
+            if not entered:
+                sums.copy_(bias.expand_as(sums))
+            if node < self._last:
+                self._activations.apply(sums, self._values[node - 1], self._there[node])
+                mask = masks[node - 1] if masks is not None else None
+                if mask is not None:
+                    torch.mul(self._values[node - 1], mask, out=self._dropped[node - 1])
+                elif self._dropped is not self._values:
+                    self._dropped[node - 1].copy_(self._values[node - 1])
+        return self._sums[-1]
+
+    def compare(self, loss: LossName, wanted_PBO: Tensor) -> Tensor:
+        """Return the loss (P,) of what went forward last, and remember which way is down."""
+        return compare(loss, self._sums[-1], wanted_PBO, self._gradients[-1])
+
+    def backward(self, optimiser: Optimiser, masks: Masks | None = None) -> None:
+        """Move the weights by the gradient of the loss that was compared last, link by link.
+
+        Args:
+            optimiser: of the weights.
+            masks: those that went forward.
+        """
+        biases = len(self._links)
+        optimiser.begin(biases)
+        reached = {self._last}
+        for node in range(self._last, 0, -1):
+            gradient = self._gradients[node - 1]
+            if node not in reached:  # nothing leads on from it
+                gradient.zero_()
+            elif node < self._last:
+                mask = masks[node - 1] if masks is not None else None
+                if mask is not None:
+                    gradient.mul_(mask)
+                self._activations.back(gradient, self._sums[node - 1], self._values[node - 1])
+            optimiser.gradient.biases[node].add_(gradient.sum(1, keepdim=True))
+            for block, (start, end) in enumerate(self._links):
+                if end != node:
+                    continue
+                if start:
+                    self._further_back(start, gradient, (start, end), first=start not in reached)
+                    reached.add(start)
+                # Now that the weights have been read, they may move, while they are in the cache.
+                optimiser.begin(block)
+                values_PIB = self._outgoing(start).transpose(1, 2)
+                optimiser.gradient.links[start, end].baddbmm_(values_PIB, gradient)
+                optimiser.step(block)
+        optimiser.step(biases)
+
+    def _further_back(self, start: int, gradient: Tensor, link: Link, *, first: bool) -> None:
+        weights_POI = self._weights.links[link].transpose(1, 2)
+        if first:
+            torch.bmm(gradient, weights_POI, out=self._gradients[start - 1])
+        else:
+            self._gradients[start - 1].baddbmm_(gradient, weights_POI)
+
+    def first_without_numbers(self) -> Tensor:
+        """Return the first node whose sums are no finite numbers, (P,); the last where all are."""
+        found_P = torch.full_like(self._sums[-1][:, 0, 0], self._last)
+        for node in range(self._last, 0, -1):
+            finite_P = torch.isfinite(self._sums[node - 1]).all(-1).all(-1)
+            found_P = torch.where(finite_P, found_P, node)
+        return found_P.to(torch.int64)
+
+    def _outgoing(self, node: int) -> Tensor:
+        return self._dropped[node - 1] if node else self._x

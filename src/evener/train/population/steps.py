@@ -1,0 +1,106 @@
+"""One step of a stack: gather rows, go forward and back, move the weights; and the watch over it.
+
+Shapes in names: P individuals, B rows of a batch, F features, O outputs.
+"""
+
+from collections.abc import Sequence
+from math import isfinite
+
+import torch
+from torch import Tensor
+
+from evener.train.population.course import Rows
+from evener.train.population.losses import LossName
+from evener.train.population.optimiser import Optimiser
+from evener.train.population.passes import Passes
+
+
+class Watch:
+    """Remembers at which step and node each individual's numbers ended.
+
+    Args:
+        individuals: how many.
+        step: the first, from 0.
+        device: where they are computed.
+
+    Attributes:
+        step_P: at which they ended, from 0; -1 where they did not.
+        node_P: the first whose sums were no numbers at that step.
+        now: the number of the step.
+    """
+
+    def __init__(self, individuals: int, step: int, device: torch.device) -> None:
+        self.step_P = torch.full((individuals,), -1, dtype=torch.int64, device=device)
+        self.node_P = torch.zeros_like(self.step_P)
+        self.now = torch.full((), step, dtype=torch.int64, device=device)
+
+    def see(self, loss_P: Tensor, passes: Passes) -> None:
+        """Look at the losses of a step, none of which need be waited for.
+
+        Args:
+            loss_P: of the step.
+            passes: that computed it.
+        """
+        ended_P = torch.isfinite(loss_P).logical_not_() & (self.step_P < 0)
+        self.node_P.copy_(torch.where(ended_P, passes.first_without_numbers(), self.node_P))
+        self.step_P.copy_(torch.where(ended_P, self.now, self.step_P))
+
+
+class Step:
+    """One step over batches of so many rows, in arrays that stay where they are.
+
+    Args:
+        passes: through the stack.
+        optimiser: of its weights.
+        rows: the data, on the device of the stack.
+        batch: rows of a batch.
+        loss: what answers are compared by.
+        masks: of each hidden node, to be written before a call; None without dropout.
+        watch: over the losses.
+        total_P: to which the losses are added, each times the rows.
+
+    Attributes:
+        index: rows of the data for each individual, (P x B,), to be written before a call.
+    """
+
+    def __init__(
+        self,
+        passes: Passes,
+        optimiser: Optimiser,
+        rows: Rows,
+        batch: int,
+        loss: LossName,
+        masks: Sequence[Tensor] | None,
+        watch: Watch,
+        total_P: Tensor,
+    ) -> None:
+        self._passes, self._optimiser = passes, optimiser
+        self._rows, self._loss, self._watch = rows, loss, watch
+        self._batch, self._masks, self._total_P = batch, masks, total_P
+        shape = (len(total_P), batch)
+        self.index = torch.zeros(shape[0] * batch, dtype=torch.int64, device=rows.inputs.device)
+        self._x = rows.inputs.new_empty((*shape, rows.inputs.shape[1]))
+        self._wanted = rows.wanted.new_empty((*shape, rows.wanted.shape[1]))
+
+    def __call__(self) -> None:
+        """Take the step."""
+        loss_P = self._computed()
+        # On a processor that computes at once, one sum tells whether there is anything to see.
+        if not isfinite(float(loss_P.sum())):
+            self._watch.see(loss_P, self._passes)
+        self._watch.now += 1
+
+    def without_waiting(self) -> None:
+        """Take the step as a GPU can replay it: nothing is read back."""
+        loss_P = self._computed()
+        self._watch.see(loss_P, self._passes)
+        self._watch.now += 1
+
+    def _computed(self) -> Tensor:
+        torch.index_select(self._rows.inputs, 0, self.index, out=self._x.flatten(0, 1))
+        torch.index_select(self._rows.wanted, 0, self.index, out=self._wanted.flatten(0, 1))
+        self._passes.forward(self._x, self._masks)
+        loss_P = self._passes.compare(self._loss, self._wanted)
+        self._total_P.add_(loss_P, alpha=self._batch)
+        self._passes.backward(self._optimiser, self._masks)
+        return loss_P

@@ -1,0 +1,186 @@
+"""Train a population: plan its stacks, train each in chunks, and let a callable say who goes on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+
+from evener.errors import InputError
+from evener.train.population.buckets import Bucket, plan_buckets
+from evener.train.population.chunks import chunks_of, in_halves
+from evener.train.population.course import Course, Rows, check_rows
+from evener.train.population.individual import Individual
+from evener.train.population.optimiser import memories
+from evener.train.population.stacked import Stacked
+from evener.train.population.state import State
+from evener.train.population.weights import Weights, check_weights, draw_weights
+
+GoesOn = Callable[[Sequence[int], Sequence[State]], Sequence[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a population is trained, and in what numbers.
+
+    Attributes:
+        device: such as "cpu" or "cuda".
+        dtype: of weights and values.
+        chunk: individuals that are trained at a time, at most; what cache and memory hold if None.
+    """
+
+    device: str = "cpu"
+    dtype: torch.dtype = torch.float32
+    chunk: int | None = None
+
+
+CPU = Place()
+
+
+def train_population(
+    individuals: Sequence[Individual],
+    rows: Rows,
+    course: Course,
+    *,
+    starts: Sequence[Weights | State | None] | None = None,
+    rungs: Sequence[int] = (),
+    goes_on: GoesOn | None = None,
+    out_of_time: Callable[[], bool] = lambda: False,
+    place: Place = CPU,
+) -> list[State]:
+    """Train individuals together, each as if it were alone, to rounding.
+
+    Args:
+        individuals: the population; all have as many inputs, and as many outputs.
+        rows: what all learn from.
+        course: for how long, by which loss.
+        starts: weights that individuals begin from, or states that they go on from; what their
+            seed draws where None.
+        rungs: epochs after which some leave; those that stay are put into fewer stacks.
+        goes_on: asked at each rung, with the numbers and states of those that still train; returns
+            which of them go on (successive halving, where it keeps the best share of them).
+        out_of_time: asked before each epoch of each chunk; if so, what still trains ends there.
+        place: where.
+
+    Returns:
+        The state of each individual, in their order. What goes wrong with one is in its state, and
+        changes no other.
+
+    Raises:
+        InputError: individuals or starts that do not fit the rows or one another.
+        InvalidDataError: rows that nothing can be learned from.
+
+    Example:
+        >>> x = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+        >>> rows = Rows(x, torch.tensor([[0.0], [1.0], [1.0], [0.0]]))
+        >>> population = [Individual(widths=(2, 8, 1), activation="tanh", seed=s) for s in range(8)]
+        >>> course = Course(epochs=200, batch=4, loss="binary")
+        >>> states = train_population(population, rows, course)
+        >>> sum(state.losses[-1] < 0.1 for state in states) > 4
+        True
+    """
+    check_rows(rows, course.loss, individuals)
+    if starts is not None and len(starts) != len(individuals):
+        raise InputError(f"{len(starts)} starts for {len(individuals)} individuals: give as many")
+    states = [
+        _begun(one, start)
+        for one, start in zip(individuals, starts or [None] * len(individuals), strict=True)
+    ]
+    here = rows.on(torch.device(place.device), place.dtype)
+    work = _Work(list(individuals), states, here, course, out_of_time, place)
+    for until in [*_checked(rungs, course.epochs), course.epochs]:
+        work.train(until)
+        training = work.training()
+        if until < course.epochs and goes_on is not None and training:
+            chosen = goes_on(training, [states[index] for index in training])
+            for index, stays in zip(training, chosen, strict=True):
+                if not stays:
+                    message = f"not chosen to go on after {until} of {course.epochs} epochs"
+                    states[index] = replace(states[index], status="stopped", message=message)
+    for index in work.training():
+        states[index] = replace(states[index], status="trained")
+    return states
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work:
+    """What is to be trained, and how far it has come."""
+
+    individuals: list[Individual]
+    states: list[State]
+    rows: Rows
+    course: Course
+    out_of_time: Callable[[], bool]
+    place: Place
+
+    def training(self) -> list[int]:
+        """Return the numbers of those that still train."""
+        return [index for index, one in enumerate(self.states) if one.status == "training"]
+
+    def train(self, until: int) -> None:
+        """Train those that still do until an epoch, and write their states."""
+        come: dict[tuple[int, bool], list[int]] = {}
+        for index in self.training():
+            state = self.states[index]
+            come.setdefault((state.epochs, bool(state.memory)), []).append(index)
+        # Those of one stack take the same steps, so they have come equally far.
+        for equal in come.values():
+            for bucket in plan_buckets([self.individuals[index] for index in equal]):
+                members = tuple(equal[one] for one in bucket.members)
+                self._train_bucket(replace(bucket, members=members), until)
+
+    def _train_bucket(self, bucket: Bucket, until: int) -> None:
+        place = self.place
+        try:
+            chunks = chunks_of(
+                bucket,
+                self.individuals,
+                self.course.batch,
+                torch.device(place.device),
+                place.dtype,
+                place.chunk,
+            )
+        except MemoryError as error:
+            self._fail(bucket.members, error)
+            return
+
+        def act(members: Sequence[int]) -> list[State]:
+            some = [self.individuals[index] for index in members]
+            states = [self.states[index] for index in members]
+            stacked = Stacked(bucket, some, states, self.rows, self.course)
+            return stacked.run(until, self.out_of_time)
+
+        for chunk in chunks:
+            for members, come_to in in_halves(chunk, act):
+                if isinstance(come_to, MemoryError):
+                    self._fail(members, come_to)
+                    continue
+                for index, state in zip(members, come_to, strict=True):
+                    self.states[index] = state
+
+    def _fail(self, members: Sequence[int], error: MemoryError) -> None:
+        for index in members:
+            message = f"memory does not hold its training: {error}. Make it smaller."
+            self.states[index] = replace(self.states[index], status="failed", message=message)
+
+
+def _begun(individual: Individual, start: Weights | State | None) -> State:
+    if start is None:
+        start = draw_weights(individual)
+    state = start if isinstance(start, State) else State(weights=start)
+    if len(state.memory) not in (0, memories(individual)):
+        raise InputError(
+            f"a state that remembers {len(state.memory)} numbers for each weight, and "
+            f"{individual.optimiser} remembers {memories(individual)}: give one of its own"
+        )
+    for one in (state.weights, *state.memory):
+        check_weights(individual, one)
+    return replace(state, status="training", message="", step=0, layer=0)
+
+
+def _checked(rungs: Sequence[int], epochs: int) -> list[int]:
+    if list(rungs) != sorted({one for one in rungs if 0 < one < epochs}):
+        raise InputError(
+            f"rungs after {list(rungs)} epochs of {epochs}: give rising numbers between 0 and "
+            f"{epochs}"
+        )
+    return list(rungs)
