@@ -108,6 +108,18 @@ def test_an_error_on_one_rank_ends_all_with_its_message_and_code(
     assert (tmp_path / f"code{FAILED}").read_text() == "2"
 
 
+def test_where_the_code_cannot_be_left_all_ranks_end_nevertheless(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(EXIT_CODE_FILE, str(tmp_path / "file" / "code"))
+
+    ended = start("MPICH", 2, "-c", ERROR)
+
+    assert ended.returncode == InputError.exit_code
+    assert "InputError: layer 2 broke" in ended.stderr
+
+
 def test_ctrl_c_is_rank_0s_to_hear_and_ends_all(start: Start, tmp_path: Path) -> None:
     heard = tmp_path / "heard"
     ended = start("MPICH", 2, "-c", STOP, str(heard))

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from evener.artifacts.files import write_first
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
 from evener.comm.started import (
@@ -24,7 +25,7 @@ from evener.comm.started import (
     is_launched,
     is_torchrun,
 )
-from evener.errors import EvenerError, MissingExtraError, RankError
+from evener.errors import STOPPED, EvenerError, InvalidFileError, MissingExtraError, RankError
 
 if TYPE_CHECKING:
     from evener.comm.mpi_ranks import MpiRank
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 FAILED: Final = ".failed"
 """Ends the name of the file that holds the exit code of the rank that ended all."""
 
-_STOPPED: Final = 130
 _THREADS: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -137,13 +137,13 @@ def _leave_code(code: int) -> None:
     """Tell whoever started the ranks the exit code, unless another rank was first."""
     told = os.environ.get(EXIT_CODE_FILE)
     if told is not None:
-        with suppress(FileExistsError), Path(told + FAILED).open("x") as file:
-            file.write(str(code))
+        with suppress(InvalidFileError):  # the others wait for this rank, as above
+            write_first(Path(told + FAILED), str(code).encode())
 
 
 def _print(error: BaseException) -> int:
     with suppress(OSError):  # as above
         traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt):
-        return _STOPPED
+        return STOPPED
     return error.exit_code if isinstance(error, EvenerError) else EvenerError.exit_code
