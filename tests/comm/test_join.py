@@ -139,6 +139,18 @@ def test_what_goes_wrong_on_all_ranks_is_told_by_one_that_saw_it(
     assert started.read_text() in ("0 saw it ", "2 saw it ")
 
 
+def test_where_the_code_cannot_be_left_all_ranks_end_nevertheless(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(EXIT_CODE_FILE, str(tmp_path / "file" / "code"))
+
+    ended = start("MPICH", 2, "-c", ERROR)
+
+    assert ended.returncode == InputError.exit_code
+    assert "InputError: layer 2 broke" in ended.stderr
+
+
 def test_ctrl_c_is_rank_0s_to_hear_and_ends_all(start: Start, tmp_path: Path) -> None:
     heard = tmp_path / "heard"
     ended = start("MPICH", 2, "-c", STOP, str(heard))

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from evener.artifacts.files import write_first
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
 from evener.comm.started import (
@@ -25,7 +26,7 @@ from evener.comm.started import (
     is_launched,
     is_torchrun,
 )
-from evener.errors import EvenerError, MissingExtraError, RankError
+from evener.errors import STOPPED, EvenerError, InvalidFileError, MissingExtraError, RankError
 
 if TYPE_CHECKING:
     from evener.comm.mpi_ranks import MpiRank
@@ -40,7 +41,6 @@ _TOLD: Final = ".told"
 _TURN_S: Final = 0.25  # for another rank to tell and end all; ranks that fail alike do so at once
 _TURNS: Final = 4  # those behind have theirs together, for all are to end within about a second
 _TELLING_S: Final = 10.0  # that the rank which tells is given to end the others
-_STOPPED: Final = 130
 _THREADS: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -180,8 +180,8 @@ def _leave_code(code: int) -> None:
     """Tell whoever started the ranks the exit code, unless another rank was first."""
     told = os.environ.get(EXIT_CODE_FILE)
     if told is not None:
-        with suppress(FileExistsError), Path(told + FAILED).open("x") as file:
-            file.write(str(code))
+        with suppress(InvalidFileError):  # the others wait for this rank, as above
+            write_first(Path(told + FAILED), str(code).encode())
 
 
 def _print(error: BaseException) -> int:
@@ -192,5 +192,5 @@ def _print(error: BaseException) -> int:
 
 def _code_of(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
-        return _STOPPED
+        return STOPPED
     return error.exit_code if isinstance(error, EvenerError) else EvenerError.exit_code
