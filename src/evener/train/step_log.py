@@ -10,6 +10,7 @@ from typing import IO, Final, Protocol
 
 import msgspec
 
+from evener.artifacts.folder import check_place
 from evener.comm.communicator import Communicator
 from evener.comm.share import together
 from evener.errors import InvalidFileError, MissingExtraError
@@ -105,6 +106,7 @@ def check_log(path: Path, *, goes_on: bool) -> None:
             f"cannot log to {path}: it is {kind}; name a file that ends in {LINES}, or a folder",
             path=str(path),
         )
+    check_place(path.parent if as_lines else path)
     used = path.exists() if as_lines else any(path.glob(_EVENTS))
     if used and not goes_on:
         raise InvalidFileError(

@@ -1,5 +1,6 @@
 """What is to be trained over ranks, and how; read and checked as a whole before anything starts."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -9,6 +10,7 @@ import numpy as np
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import load
+from evener.artifacts.folder import check_place
 from evener.artifacts.front import Front
 from evener.artifacts.project import FILE_NAME, DataSection, load_project
 from evener.artifacts.topology import Topology
@@ -98,6 +100,8 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError("a project names its data itself: leave out --data, or give --shape")
         if self.iterations is not None and self.epochs is not None:
             raise InputError("--iterations and --epochs both say for how long: leave out one")
+        if self.log is not None and self.out is not None and _same_file(self.log, self.out):
+            raise InputError(f"--log and -o both write {self.out}: give each a file of its own")
         if self.resume and self.checkpoint is None:
             raise InputError("--resume goes on from a checkpoint: name its folder by --checkpoint")
         if self.on_failure == "shrink":
@@ -118,7 +122,10 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
 
     def _check_paper(self) -> None:
         wrong = {
-            "--halo and the like": self.topology != Topology(),
+            "--halo": self.topology.halo != "full",
+            "--shuffle": self.topology.shuffle,
+            "--coarse": self.topology.coarse > 0,
+            "--input": self.topology.input != "replicated",
             "--replicas": self.replicas > 1,
             "--optimiser": self.optimiser != "sgd",
             "--precision": self.precision != "float32",
@@ -226,6 +233,10 @@ def train_over_ranks(
 
 def _say_nothing(_: int) -> None:
     """Leave it to others."""
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _shards(wish: TrainingWish, widths: tuple[int, ...], ranks: int) -> int:
@@ -338,6 +349,7 @@ def _random_rows(widths: tuple[int, ...], batch: int, seed: int) -> "Rows":
 def _check_checkpoint(folder: Path, *, resume: bool) -> None:
     from evener.train.checkpoint import newest
 
+    check_place(folder)
     found = newest(folder)
     if found is not None and not resume:
         raise InvalidFileError(
