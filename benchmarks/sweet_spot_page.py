@@ -31,7 +31,8 @@ LARGE_LEARN: Final = (
     "The paper found no data to which its large networks could be fitted, and used dummy data. "
     "Here they get pictures of 2,048 pixels, two digits side by side with much noise, and are to "
     "give them back without. The error is the mean squared one of a pixel, on pictures of digits "
-    "that they never saw. Pairs and noise are drawn anew for each step."
+    "that they never saw. Pairs and noise are drawn anew for each step, and the mean picture is "
+    "taken from all: so a network that answers nothing errs as one that answers the mean."
 )
 
 
@@ -223,8 +224,8 @@ def _learned(learned: Sequence[Learned]) -> Section:
     manner = (
         f"Steps are of {learned[0].batch} rows, on all cores; the number of them is as large as "
         "time allowed. The learning rate is the best of a few after some steps, by the digits that "
-        "are learned from: a dense layer bears less. Whoever answers the mean picture always, or "
-        "the picture as it is given, has the errors of those columns."
+        "are learned from. Whoever answers the mean picture always, or the picture as it is given, "
+        "has the errors of those columns."
     )
     charts = []
     for model in dict.fromkeys(one.model for one in learned):

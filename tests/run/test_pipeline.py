@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -635,6 +636,31 @@ def test_one_that_is_given_up_while_it_opens_opens_no_further_lane(
         thread.join(PATIENCE_S)
 
     assert [session.closed for session in runtime.sessions] == [True]
+
+
+def test_one_that_is_closed_before_a_lane_gets_its_model_says_so_instead_of_waiting() -> None:
+    def close(*_: int) -> bytes:
+        pipeline.close()
+        return b"x>y"
+
+    def open_it() -> None:
+        try:
+            pipeline.__enter__()
+        except ChannelClosedError as error:
+            said.put(str(error))
+
+    said: SimpleQueue[str] = SimpleQueue()
+    pipeline = Pipeline(
+        chain((1, [DEVICE])),
+        close,
+        inputs=[vector("x")],
+        runtimes={"scripted": ScriptedRuntime()},
+    )
+
+    # A thread that can be left behind, so that this fails where it would wait for ever.
+    threading.Thread(target=open_it, daemon=True).start()
+
+    assert "the pipeline is closed" in said.get(timeout=PATIENCE_S)
 
 
 def test_a_segment_that_a_runtime_refuses_is_named_and_nothing_stays_open() -> None:

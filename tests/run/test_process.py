@@ -1,13 +1,16 @@
 """Lanes in processes of their own: the same answers, and what breaks there breaks nothing here."""
 
+import errno
 import os
 import select
 import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from signal import Signals
 
 import numpy as np
@@ -321,6 +324,44 @@ def test_what_cannot_be_opened_is_told_as_it_is_by_a_thread(
 def test_a_runtime_that_cannot_travel_is_refused() -> None:
     with pytest.raises(InputError, match="the runtime 'scripted' cannot go to another process"):
         scripted(lambda *_: None).__enter__()
+
+
+def files_between_processes() -> Counter[str]:
+    """Count the open sockets and pieces of memory of this process."""
+    targets = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+    return Counter(kind for one in targets for kind in ("socket:", "/memfd:") if kind in one)
+
+
+def test_a_process_that_cannot_be_started_leaves_no_file_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EAGAIN, "no process is left")
+
+    pipeline, before = scripted(), files_between_processes()
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with pytest.raises(OSError, match="no process is left"):
+        pipeline.__enter__()
+
+    mapped = Counter({"/memfd:": 1})  # by the gauge of the lane that began to start
+    assert files_between_processes() - before == mapped
+
+
+def test_one_that_is_closed_while_it_opens_says_so() -> None:
+    def close(first: int, last: int) -> bytes:
+        pipeline.close()
+        return f"{first}>{last}".encode()
+
+    pipeline = Pipeline(
+        plans.chain((1, [DEVICE]), runtime="scripted"),
+        close,
+        inputs=[vector("x")],
+        runtimes={"scripted": ScriptedRuntime()},
+        transport="processes",
+    )
+
+    with pytest.raises(ChannelClosedError, match="the pipeline is closed"):
+        pipeline.__enter__()
 
 
 def test_closing_ends_a_run_in_another_thread() -> None:

@@ -1,6 +1,7 @@
 """The converters of ONNX Runtime, and what they leave behind: nothing."""
 
 import logging
+import subprocess
 import sys
 
 import numpy as np
@@ -71,6 +72,30 @@ def test_converting_leaves_logging_and_the_search_path_as_they_were() -> None:
 
     assert logging.getLogger().handlers == handlers
     assert sys.path == path
+
+
+@pytest.mark.parametrize("first", ["halve(NET)", "quantise(NET, FRAMES, inputs=INPUTS)"])
+def test_a_process_may_convert_in_any_order_and_finds_no_modules_of_theirs(first: str) -> None:
+    program = f"""
+import sys
+from evener.network.frames import random_frames
+from evener.network.model import parse_network
+from evener.runtime.lower import halve, quantise
+from evener.testing import tiny
+NET = tiny.dense(layers=1)
+INPUTS = parse_network(NET, name="net").inputs
+FRAMES = random_frames(INPUTS, 2, seed=0)
+before = list(sys.path)
+{first}
+assert sys.path == before, sys.path
+halve(NET)
+quantise(NET, FRAMES, inputs=INPUTS)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode == 0, ended.stderr
 
 
 @pytest.mark.parametrize("frames", [[], [(np.zeros((1, 3), np.float32),)]])

@@ -7,7 +7,7 @@ import pytest
 
 from evener.runtime.pinning import PROCESS_CORES
 from evener.testing import tiny
-from evener.workflow import race
+from evener.workflow import race, stand_in
 
 BOARD = """
 name = "toy"
@@ -53,6 +53,12 @@ def write(tmp_path: Path) -> Callable[[str, bytes], str]:
 def net(write: Callable[[str, bytes], str]) -> str:
     """Return the path of a network of four blocks."""
     return write("dense.onnx", tiny.dense(layers=4))
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the times of a simulated processor also where this machine, busy, computes longer."""
+    monkeypatch.setattr(stand_in, "MOST_OVERRUNS", 1.0)
 
 
 @pytest.fixture

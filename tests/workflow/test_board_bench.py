@@ -105,6 +105,7 @@ def test_a_network_that_the_board_knows_by_name_only_cannot_be_run() -> None:
         bench_on_board(["mobilenet"], board="rk3399pro")
 
 
+@pytest.mark.usefixtures("patient")
 def test_each_of_several_networks_is_compared(
     net: str, board: str, write: Callable[[str, bytes], str]
 ) -> None:

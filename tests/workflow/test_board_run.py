@@ -14,6 +14,7 @@ from evener.workflow.board_run import run_on_board
 from evener.workflow.plan import plan_network
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_network_runs_on_processors_that_are_not_here(net: str, board: str) -> None:
     result = run_on_board(net, board=board, frames=12, stages=2, optimisation="extended")
 
@@ -31,6 +32,7 @@ def test_a_network_runs_on_processors_that_are_not_here(net: str, board: str) ->
     assert result.plan.simulated.rate_hz == pytest.approx(50)
 
 
+@pytest.mark.usefixtures("patient")
 def test_answers_can_be_written(net: str, board: str, tmp_path: Path) -> None:
     frames = np.stack([frame for (frame,) in tiny.frames(5)])
     np.savez(tmp_path / "in.npz", x=frames)
@@ -51,6 +53,14 @@ def test_without_computing_nothing_is_compared(net: str, board: str) -> None:
     assert result.trace.overruns == 0
 
 
+def test_without_computing_no_runtime_is_named(net: str, board: str) -> None:
+    refusal = "nothing for onnxruntime to do: leave --runtimes out, or --no-compute"
+
+    with pytest.raises(InputError, match=refusal):
+        run_on_board(net, board=board, frames=6, compute=False, runtimes=("onnxruntime",))
+
+
+@pytest.mark.usefixtures("patient")
 def test_slowed_down_everything_takes_longer(net: str, board: str) -> None:
     result = run_on_board(net, board=board, frames=6, stages=2, slowdown=2.0)
 
@@ -60,6 +70,7 @@ def test_slowed_down_everything_takes_longer(net: str, board: str) -> None:
     assert all(one.median_s >= 0.04 for one in result.trace.stages)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_plan_for_the_board_is_followed(net: str, board: str, tmp_path: Path) -> None:
     found = run_on_board(net, board=board, frames=4, stages=2)
     save(tmp_path / "plan.json", found.plan)

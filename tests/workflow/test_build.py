@@ -2,8 +2,7 @@
 
 import csv
 import json
-import os
-import signal
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +71,26 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_project(tmp_path / "project")
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a project that nobody kills or changes, with a cache beside it."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch)
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        project = write_project(folder / "project")
+        build_project(project)
+    return project
+
+
+@pytest.fixture
+def built(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy the project that is built, and its cache, to where this test looks for one."""
+    shorten(monkeypatch)
+    shutil.copytree(undisturbed.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "project"
+
+
 def change(project: Path, old: str, new: str) -> None:
     path = project / "evener.toml"
     assert old in path.read_text()
@@ -98,35 +117,33 @@ def test_a_build_goes_from_rows_to_a_judged_plan_and_runs_nothing_twice(project:
     assert again.verdicts == first.verdicts
 
 
-def test_the_pipeline_answers_the_test_rows_as_the_trainer_did(project: Path) -> None:
-    build_project(project)
-
-    card = load(project / ".evener" / "card.json", Card).value
-    trace = load(project / ".evener" / "trace.json", Trace).value
+def test_the_pipeline_answers_the_test_rows_as_the_trainer_did(built: Path) -> None:
+    card = load(built / ".evener" / "card.json", Card).value
+    trace = load(built / ".evener" / "trace.json", Trace).value
     assert trace.quality == card.test
     assert trace.frames == 50
     assert trace.max_error is not None
     assert trace.max_error <= 1e-4
 
 
-def test_the_network_scores_new_rows_by_the_names_of_their_columns(project: Path) -> None:
-    network = str(build_project(project).network)
-    with (project / "rows.csv").open() as file:
+def test_the_network_scores_new_rows_by_the_names_of_their_columns(built: Path) -> None:
+    network = built / ".evener" / "network.onnx"
+    with (built / "rows.csv").open() as file:
         rows = list(csv.DictReader(file))
-    with (project / "new.csv").open("w", newline="") as file:
+    with (built / "new.csv").open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["c", "who", "a", "b"])  # in another order, without the answer
         table.writerows([one["c"], f"n{i}", one["a"], one["b"]] for i, one in enumerate(rows))
 
     run_network(
-        network,
-        frames=project / "new.csv",
+        str(network),
+        frames=built / "new.csv",
         reading=Reading(id_column="who"),
-        out=project / "scores.csv",
+        out=built / "scores.csv",
         stages=1,
     )
 
-    with (project / "scores.csv").open() as file:
+    with (built / "scores.csv").open() as file:
         scores = list(csv.DictReader(file))
     assert [one["id"] for one in scores] == [f"n{i}" for i in range(len(rows))]
     right = [one["kind"] == score["prediction"] for one, score in zip(rows, scores, strict=True)]
@@ -143,12 +160,11 @@ def test_the_network_scores_new_rows_by_the_names_of_their_columns(project: Path
     ],
 )
 def test_a_change_runs_what_it_touches(
-    project: Path, old: str, new: str, ran: tuple[str, ...]
+    built: Path, old: str, new: str, ran: tuple[str, ...]
 ) -> None:
-    build_project(project)
-    change(project, old, new)
+    change(built, old, new)
 
-    again = build_project(project).ran
+    again = build_project(built).ran
 
     # The report is written anew if what it shows is new; so is the verdict.
     assert set(again) - {"judge", "report"} == set(ran) - {"judge", "report"}
@@ -164,22 +180,22 @@ def test_a_limit_that_no_plan_keeps_is_missed_not_refused(project: Path) -> None
     assert [one.name for one in result.verdicts if not one.holds] == ["latency_p99", "size"]
 
 
-def test_a_network_file_that_was_changed_is_made_again(project: Path) -> None:
-    before = build_project(project).network.read_bytes()
-    (project / ".evener" / "network.onnx").write_bytes(before[:-1])
+def test_a_network_file_that_was_changed_is_made_again(built: Path) -> None:
+    network = built / ".evener" / "network.onnx"
+    before = network.read_bytes()
+    network.write_bytes(before[:-1])
 
-    again = build_project(project)
+    again = build_project(built)
 
     assert again.ran == ("train",)
     assert again.network.read_bytes() == before
 
 
-def test_rows_that_changed_are_read_again(project: Path) -> None:
-    build_project(project)
-    path = project / "rows.csv"
+def test_rows_that_changed_are_read_again(built: Path) -> None:
+    path = built / "rows.csv"
     path.write_text(path.read_text().replace("a,b,c,kind\n", "a,b,c,kind\n9.0,9.0,9.0,red\n"))
 
-    assert build_project(project).ran[:2] == ("data", "search")
+    assert build_project(built).ran[:2] == ("data", "search")
 
 
 def test_a_network_that_ranks_trained_flows_on_and_is_that_of_one_rank(project: Path) -> None:
@@ -324,13 +340,12 @@ def test_a_board_or_processor_that_there_is_not_is_refused_before_the_search(
     assert not (project / ".evener").exists()
 
 
-def test_a_project_is_the_same_from_any_folder(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_project_is_the_same_from_any_folder_and_in_another(
+    built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build_project(project)
-    monkeypatch.chdir(project.parent)
+    monkeypatch.chdir(built.parent)
 
-    assert build_project(Path(project.name)).ran == ()
+    assert build_project(Path(built.name)).ran == ()
 
 
 def test_a_build_beside_another_is_refused(project: Path) -> None:
@@ -338,51 +353,57 @@ def test_a_build_beside_another_is_refused(project: Path) -> None:
         build_project(project)
 
 
-_QUICK = """
-import sys
+# Children of one process, as starting Python and loading torch takes longer than most steps.
+_KILLED = """
+import os, signal, sys
 from pathlib import Path
-from evener.workflow import build, race, place
+import onnxscript, skl2onnx, sklearn.linear_model, torch._dynamo, torch.onnx
+from evener.train import baselines, export, fit
+from evener.workflow import build, place, race
 race._ROUND_S = (0.005, 0.005)
 place.ROUNDS, place.LEAST_FRAMES = 2, 50
-said = open(sys.argv[2], "w")
-def progress(message, done, total):
-    print(message, file=said, flush=True)
-build.build_project(Path(sys.argv[1]), progress=progress)
+project, *moments = Path(sys.argv[1]), *sys.argv[2:]
+kept = {}
+for moment in moments:
+    told, tell = os.pipe()
+    def progress(message, done, total):
+        if moment in message:
+            os.write(tell, b"now")
+    child = os.fork()
+    if not child:
+        os.setpgid(0, 0)
+        build.build_project(project, progress=progress)
+        os._exit(0)
+    os.close(tell)
+    assert os.read(told, 3) == b"now", moment
+    os.killpg(child, signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.wait()[1]) == -signal.SIGKILL, moment
+    there = {path: path.read_bytes() for path in (project / ".evener").glob("*.json")}
+    assert there.items() >= kept.items(), moment
+    kept = there
 """
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build a project that nobody kills."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    with pytest.MonkeyPatch.context() as patch:
-        shorten(patch)
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        return build_project(write_project(folder / "project")).network.parent
-
-
-@pytest.mark.parametrize("moment", ["trying mlp", "writing and checking", "trying the best"])
-def test_a_build_killed_at_any_step_ends_in_the_same_network(
-    project: Path, tmp_path: Path, undisturbed: Path, moment: str
+def test_a_build_killed_step_by_step_ends_in_the_same_network(
+    project: Path, undisturbed: Path
 ) -> None:
-    said = tmp_path / "said"
-    os.mkfifo(said)
-    command = [sys.executable, "-c", _QUICK, str(project), str(said)]
-    with subprocess.Popen(command, start_new_session=True) as process, said.open() as lines:
-        for line in lines:
-            if moment in line:
-                os.killpg(process.pid, signal.SIGKILL)
-                break
-    assert process.returncode == -signal.SIGKILL
-    state = project / ".evener"
+    moments = ["trying mlp", "writing and checking", "trying the best"]
+    ended = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(project), *moments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    state, whole = project / ".evener", undisturbed / ".evener"
     there = {path.name: content_sha256(path) for path in state.glob("*.json")}
 
     network = build_project(project).network
 
     assert {name: content_sha256(state / name) for name in there} == there
     assert not list(project.rglob(".partial-*"))
-    assert network.read_bytes() == (undisturbed / "network.onnx").read_bytes()
-    assert content_sha256(state / "card.json") == content_sha256(undisturbed / "card.json")
+    assert network.read_bytes() == (whole / "network.onnx").read_bytes()
+    assert content_sha256(state / "card.json") == content_sha256(whole / "card.json")
 
 
 def content_sha256(path: Path) -> str:

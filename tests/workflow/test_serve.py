@@ -176,6 +176,7 @@ def test_a_port_that_is_taken_is_refused_before_anything_is_planned(
             serve_network(net, port=port, ready=stopping([]))
 
 
+@pytest.mark.usefixtures("patient")
 def test_on_simulated_processors_it_answers_the_same_and_says_so(net: str, board: str) -> None:
     serving = serve_and_stop(net, simulation=Simulation(board=board))
     slower = serve_and_stop(net, simulation=Simulation(board=board, slowdown=2.0, compute=False))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evener.artifacts.comparison import Comparison
+from evener.cli.board_words import simulated_on
 from evener.cli.precision import deviation_words
 from evener.units import count, show
 
@@ -33,10 +34,7 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
     if comparison.board is not None:
         slow = comparison.slowdown
         slowed = f", {slow:g} times slowed down and told as without that" if slow != 1 else ""
-        yield (
-            f"simulated processors of {comparison.board}{slowed}: run on this machine by the "
-            "board's times"
-        )
+        yield simulated_on(comparison.board, slowed, computed=comparison.computed)
     for ratio in comparison.ratios:
         yield (
             f"{ratio.network}: the plan reaches {ratio.median:.3f} of the best other, {ratio.over} "

@@ -152,7 +152,8 @@ def simulation_options(command: CommandT) -> CommandT:
             "--board",
             metavar="FILE|NAME",
             help="Simulate the processors of a board, such as khadas-vim3: the answers are "
-            "computed here, and each stage takes as long as it would there.",
+            "computed here, by the first of --runtimes, and each stage takes as long as it would "
+            "there.",
         ),
         click.option(
             "--transfers",

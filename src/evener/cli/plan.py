@@ -119,7 +119,7 @@ _OF_HAND: Final = _OF_EXPLAIN - {"explain"} | {
     help="On the board, let a stage pay for moving its frames to the next one's processor.",
 )
 @options.processors_option
-@options.runtimes_option()
+@options.runtimes_option("all that are installed; a board's table has its own")
 @options.shape_option
 @options.fix_option
 @options.state_option

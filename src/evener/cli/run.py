@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from evener.cli import live_view, options, output, targets, values
+from evener.cli.board_words import simulated_on
 from evener.cli.frames import frame_options
 from evener.cli.precision import precision_options
 from evener.cli.records import (
@@ -281,7 +282,5 @@ def _share_of(lowering: "Lowering | None") -> str:
 def _simulated(result: "RunResult") -> str:
     slowed = f", {result.slowdown:g} times slowed down" if result.slowdown != 1 else ""
     late = count(result.trace.overruns, "computation")
-    return (
-        f"simulated processors of {result.board}{slowed}: run on this machine by the board's "
-        f"times; {late} took longer here than there"
-    )
+    said = simulated_on(str(result.board), slowed, computed=result.computed)
+    return f"{said}; {late} took longer here than there"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from evener.cli import options, output, values
+from evener.cli.board_words import simulated_on
 from evener.cli.records import as_cutting, as_engines, as_wish
 from evener.cli.verb import Verb
 
@@ -120,6 +121,7 @@ def command(
                     "outputs": serving.outputs,
                     "stages": serving.plan.stages,
                     "board": serving.board,
+                    "computed": not no_compute,
                 }
             )
         else:
@@ -127,7 +129,7 @@ def command(
 
             output.print_for_people(
                 lay_out(serving.plan),
-                *_simulated(serving),
+                *_simulated(serving, computed=not no_compute),
                 f"serving {serving.model} at {serving.url}",
                 f"try: {serving.example}",
             )
@@ -154,8 +156,5 @@ def command(
         )
 
 
-def _simulated(serving: "Serving") -> list[str]:
-    if serving.board is None:
-        return []
-    said = f"simulated processors of {serving.board}: computed on this machine, each stage as long"
-    return [f"{said} as it would take there"]
+def _simulated(serving: "Serving", *, computed: bool) -> list[str]:
+    return [] if serving.board is None else [simulated_on(serving.board, computed=computed)]

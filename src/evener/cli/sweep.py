@@ -177,7 +177,13 @@ def _tell(sweep: Sweep, page: Path | None, *, as_json: bool) -> None:
 
 def _name(one: Swept, swept: Sequence[str]) -> str:
     """Name a network by what was swept, and by its layers where they are others."""
-    words = [f"{name} {getattr(one.topology, name)}" for name in swept]
+    words = []
+    for name in swept:
+        value = getattr(one.topology, name)
+        if isinstance(value, bool):
+            value = "on" if value else "off"
+        if one.topology.halo != "full" or name not in ("shuffle", "coarse"):  # no difference there
+            words.append(f"{name} {value}")
     return ", ".join(words) + (f" ({'-'.join(map(str, one.widths))})" if one.equal_weights else "")
 
 

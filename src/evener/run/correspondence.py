@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from evener.comm.link import LineEndedError
 from evener.comm.parcel import unpack_error
+from evener.errors import ChannelClosedError
 from evener.run import orders
 
 AnswerT = TypeVar("AnswerT")
@@ -98,6 +99,7 @@ class Correspondence:
             patience_s: how long to wait; for ever if None, for what may take long.
 
         Raises:
+            ChannelClosedError: the lane was told to end before.
             Exception: what made the lane fail to follow it, why the line ended, or that no answer
                 came in time.
         """
@@ -137,7 +139,9 @@ class Correspondence:
                 self._crashed(unpack_error(said.error))
             elif isinstance(said, orders.Failed):
                 self._answers.put(unpack_error(said.error))
+            elif isinstance(said, orders.Ended):
+                self._failure = ChannelClosedError("the lane was closed")
+                self._answers.put(self._failure)  # for whoever asks yet
+                return
             else:
                 self._answers.put(said)
-                if isinstance(said, orders.Ended):
-                    return

@@ -82,6 +82,7 @@ class Worker(Protocol):
         Raises:
             InputError: this process may not use one of its cores.
             StageFailedError: a runtime refused a part.
+            ChannelClosedError: another thread ended it meanwhile (`join`).
         """
         ...
 
@@ -253,8 +254,9 @@ class LaneThread:
                 before = pinning.threads()
                 for part in self.lane.parts:
                     model = self._models.get()
-                    if model is None:
-                        return  # closed before it was opened
+                    if model is None:  # `open` may come yet, and waits for an answer
+                        self._opened.put(ChannelClosedError("closed before it was open"))
+                        return
                     session = runtimes[part.runtime].open(
                         model,
                         cores=self.lane.cores,

@@ -65,31 +65,24 @@ class LaneProcess:
         """Start the process; see `evener.run.lane.Worker.launch`."""
         used = used_by(self.lane, runtimes)
         memory = os.memfd_create("evener-gauge")
-        os.ftruncate(memory, GAUGE_DOUBLES * 8)
-        self._gauge = shared_gauge(memory)
-        here, there = socket.socketpair()
-        with there:
-            self._process = subprocess.Popen(  # noqa: S603 - this Python and our own module
-                [sys.executable, "-P", "-m", "evener.run.child", str(there.fileno())],
-                pass_fds=(there.fileno(),),
-                env=os.environ | {"PYTHONPATH": _first_on_path(_ROOT)},
-                stdin=subprocess.DEVNULL,
-                process_group=0,  # Ctrl-C is for the pipeline, which then ends its lanes
+        try:
+            os.ftruncate(memory, GAUGE_DOUBLES * 8)
+            self._gauge = shared_gauge(memory)
+            self._process, self._link = _begin_process()
+            with self._standing:
+                if behind and not self._forward:
+                    self._behind = priority.stand_behind(self._process.pid)
+            self._orders = Correspondence(
+                self._link,
+                name=f"stage {self.stage} on {self.lane.processor}",
+                crashed=lambda error: self._crashed(broken_down(self, error)),
+                broken=self._died,
+                late=self._gave_up,
             )
-        with self._standing:
-            if behind and not self._forward:
-                self._behind = priority.stand_behind(self._process.pid)
-        self._link = Link(here)
-        self._orders = Correspondence(
-            self._link,
-            name=f"stage {self.stage} on {self.lane.processor}",
-            crashed=lambda error: self._crashed(broken_down(self, error)),
-            broken=self._died,
-            late=self._gave_up,
-        )
-        host = orders.Host(path=tuple(sys.path), cores=tuple(pinning.PROCESS_CORES))
-        self._orders.tell(host, [memory])
-        os.close(memory)
+            host = orders.Host(path=tuple(sys.path), cores=tuple(pinning.PROCESS_CORES))
+            self._orders.tell(host, [memory])
+        finally:
+            os.close(memory)
         self._orders.tell(
             orders.Launch(
                 stage=self.stage, lane=self.lane, runtimes=used, optimisation=optimisation
@@ -227,6 +220,24 @@ def broken_down(worker: Worker, error: BaseException) -> StageFailedError:
         processor=worker.lane.processor,
         cores=worker.lane.cores,
     )
+
+
+def _begin_process() -> tuple[subprocess.Popen[bytes], Link]:
+    """Start a process that waits for orders; return it and the line to it."""
+    here, there = socket.socketpair()
+    with there:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - this Python and our own module
+                [sys.executable, "-P", "-m", "evener.run.child", str(there.fileno())],
+                pass_fds=(there.fileno(),),
+                env=os.environ | {"PYTHONPATH": _first_on_path(_ROOT)},
+                stdin=subprocess.DEVNULL,
+                process_group=0,  # Ctrl-C is for the pipeline, which then ends its lanes
+            )
+        except BaseException:
+            here.close()
+            raise
+    return process, Link(here)
 
 
 def does_not_answer(worker: Worker, where: str, waited_s: float) -> StageFailedError:

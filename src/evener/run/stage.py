@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from evener.artifacts.tensor import Tensor
-from evener.errors import InputError
+from evener.errors import ChannelClosedError, InputError
 from evener.network.state import State
 from evener.run.lane import Worker
 from evener.run.wiring import Ports, Wiring, wire
@@ -35,6 +35,7 @@ def open_stage(
     Raises:
         InputError: the segments do not fit together, or several lanes would keep one state.
         StageFailedError: a runtime refused a segment.
+        ChannelClosedError: the pipeline was closed meanwhile.
     """
     made: dict[tuple[int, int, str], bytes] = {}
     wirings: list[Wiring] = []
@@ -42,7 +43,11 @@ def open_stage(
         check_open()
         keys = [(p.first_block, p.last_block, p.precision) for p in lane.lane.parts]
         made |= {key: segments_in(key[2])(*key[:2]) for key in keys if key not in made}
-        ports = lane.open([made[key] for key in keys])
+        try:
+            ports = lane.open([made[key] for key in keys])
+        except ChannelClosedError:
+            check_open()  # it knows why
+            raise
         wiring = wire(ports, inputs=inputs, outputs=outputs_of(ports), stage=index, states=states)
         wirings.append(wiring)
         if wiring.states and len(lanes) > 1:

@@ -76,10 +76,11 @@ def quantise(
     # The ranges are the least and greatest values. Percentiles were no nearer for MobileNet-V2, and
     # their histograms grow without bound: a text detector's took 22 GB. Entropy, which comes with
     # 128 bins for 128 levels, has next to no choice and was no nearer either.
-    from onnxruntime import quantization  # noqa: TID251 - a converter, of this package
-    from onnxruntime.quantization.shape_inference import (  # noqa: TID251 - as above
-        quant_pre_process,
-    )
+    with _own_folder_on_the_path():
+        from onnxruntime import quantization  # noqa: TID251 - a converter, of this package
+        from onnxruntime.quantization.shape_inference import (  # noqa: TID251 - as above
+            quant_pre_process,
+        )
 
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc] # is of unknown type
         """Hands the frames over, one by one."""
@@ -123,16 +124,30 @@ def halve(model: bytes) -> bytes:
     Raises:
         RuntimeFailedError: the converter cannot do it.
     """
-    before = list(sys.path)
-    from onnxruntime.transformers import float16  # noqa: TID251 - a converter, of this package
-
-    sys.path[:] = before  # its package appends its own folder, where anyone might find modules
+    with _own_folder_on_the_path():
+        from onnxruntime.transformers import float16  # noqa: TID251 - a converter, of this package
     with _translated("16 bits"):
         proto: Any = float16.convert_float_to_float16(
             onnx.ModelProto.FromString(model), keep_io_types=True, disable_shape_infer=True
         )
         content: bytes = proto.SerializeToString()
     return content
+
+
+@contextmanager
+def _own_folder_on_the_path() -> Iterator[None]:
+    """Let converters import the modules beside them by their bare names, and nobody else.
+
+    Their package appends its folder when it is imported, which is once, and for whoever comes.
+    """
+    import onnxruntime  # noqa: TID251 - where its converters lie
+
+    before = list(sys.path)
+    sys.path.append(str(Path(onnxruntime.__file__).parent / "transformers"))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 @contextmanager

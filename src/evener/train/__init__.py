@@ -2,6 +2,12 @@
 
 Reads a dataset, makes a network and its card. The mathematics is `model.py`, the training
 `loop.py`; `fit.py` joins them.
+
+A network can also be sharded, and trained by several ranks together. `sharding.py` says which
+neurons see which, `sharded.py` computes a layer of one rank, `ranked.py` all layers with what
+passes between ranks, and `trainer.py` takes the steps. `network.py` is the way in for a program,
+`over_ranks.py` that of `evener train`, and `twin.py` the same mathematics in one process and plain
+words, to check them by.
 """
 
 import os

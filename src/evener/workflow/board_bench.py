@@ -85,7 +85,7 @@ def bench_on_board(
         if progress is not None:
             progress(f"measuring {net}", index, len(nets))
         known = open_on_board(net, board, own, transfers=transfers)
-        opened = open_here(known, net, engines)
+        opened = open_here(known, net, engines, compute=compute)
         course = _Course(
             opened, compute=compute, slowdown=slowdown, rounds=contest.rounds or ROUNDS
         )

@@ -94,7 +94,7 @@ def run_on_board(
     card = find_card(net)
     given = load(plan, Plan).value if plan is not None else None
     found = open_on_board(net, board, with_card(cutting, card), transfers=transfers)
-    opened = open_here(found, net, engines)
+    opened = open_here(found, net, engines, compute=compute)
     profile, processors = found.profile, engines.processors
     taken = take_frames(opened, frames, reading, card)
     chosen = (
@@ -128,17 +128,24 @@ def run_on_board(
     )
 
 
-def open_here(found: OnBoard, net: str, engines: Engines) -> Opened:
+def open_here(found: OnBoard, net: str, engines: Engines, *, compute: bool) -> Opened:
     """Open a network on a board to be computed on this machine.
 
     Args:
         found: the network on the board.
         net: what the caller calls it.
-        engines: the runtimes that may compute it here.
+        engines: the runtimes that may compute it here, of which the first does.
+        compute: whether any of them does.
 
     Raises:
-        InputError: the board's table knows it by name only.
+        InputError: the board's table knows it by name only, or there is nothing to compute for the
+            runtimes that are named.
     """
+    if engines.runtimes is not None and not compute:
+        raise InputError(
+            f"without computing there is nothing for {', '.join(engines.runtimes)} to do: leave "
+            "--runtimes out, or --no-compute"
+        )
     if found.network is None or found.blocks is None:
         raise InputError(
             f"the board {found.board.name} has times of {net}, and there is no network of that "

@@ -173,7 +173,7 @@ def serve_on_board(
     """
     check_left_to_board(cutting, {"--precision": engines.precision})
     found = open_on_board(net, simulation.board, cutting, transfers=simulation.transfers)
-    opened = open_here(found, net, engines)
+    opened = open_here(found, net, engines, compute=simulation.compute)
     plan = (
         decide(found.profile, wish, engines.processors)
         if given is None
