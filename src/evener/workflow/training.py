@@ -169,6 +169,7 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
     else:
         _check_replicas(wish.replicas, ranks)
         Placement.even(wish.shards or ranks // wish.replicas, ranks // wish.replicas)
+        _check_shards(wish.shards or ranks // wish.replicas, widths)
     if wish.checkpoint is not None:
         _check_checkpoint(wish.checkpoint, resume=wish.resume)
     if wish.log is not None:
@@ -245,6 +246,15 @@ def train_over_ranks(
 
 def _say_nothing(_: int) -> None:
     """Leave it to others."""
+
+
+def _check_shards(shards: int, widths: tuple[int, ...]) -> None:
+    if shards > max(widths):
+        raise InputError(
+            f"{shards} shards of layers of {count(max(widths), 'neuron')} at most, so that some "
+            f"shards would have none anywhere: give --shards {max(widths)} or fewer, and no more "
+            "ranks"
+        )
 
 
 def _check_replicas(replicas: int, ranks: int) -> None:
