@@ -6,9 +6,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Final, NoReturn
+from typing import NoReturn
 
-STOPPED: Final = 130
+from evener.errors import STOPPED
 
 
 def main() -> NoReturn:

@@ -1,0 +1,111 @@
+"""Dense layers wired as a graph: what a genome of links means, and what training fills."""
+
+from itertools import pairwise
+from typing import Literal
+
+import msgspec
+
+from evener.artifacts.files import digest
+from evener.errors import InputError
+
+Activation = Literal["relu", "tanh", "gelu", "sigmoid"]
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a network is trained, as far as that evolves with it.
+
+    Attributes:
+        optimiser: "sgd" or "adam".
+        learning_rate: of the optimiser.
+        momentum: of sgd; adam has its own and ignores this.
+        weight_decay: share of a weight that a step takes off, per unit of learning rate.
+    """
+
+    optimiser: Literal["sgd", "adam"] = "sgd"
+    learning_rate: float = 0.01
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+
+
+class LayerGraph(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Hidden layers, and which feed which.
+
+    Node 0 is the input, nodes 1 to `len(widths)` are the hidden layers, the next is the output. A
+    layer that several feed adds up what each gives through weights of its own.
+
+    Attributes:
+        widths: units of each hidden layer.
+        links: pairs (from, to) of nodes, in ascending order; each goes forward.
+        activation: of the hidden layers.
+        recipe: how it is trained; None if that does not evolve.
+    """
+
+    widths: tuple[int, ...] = ()
+    links: tuple[tuple[int, int], ...] = ((0, 1),)
+    activation: Activation = "relu"
+    recipe: Recipe | None = None
+
+    def __post_init__(self) -> None:
+        """Check what no type says.
+
+        Raises:
+            InputError: a layer without units, or a link that goes back, stands twice, is out of
+                order or names a node that is not there.
+        """
+        if any(width < 1 for width in self.widths):
+            raise InputError(f"hidden layers of {self.widths} units: each has 1 or more")
+        for start, end in self.links:
+            if not 0 <= start < end <= self.output:
+                raise InputError(
+                    f"a link from node {start} to node {end}: links go forward among the nodes "
+                    f"0 to {self.output}"
+                )
+        if any(one >= next_ for one, next_ in pairwise(self.links)):
+            raise InputError("links stand once each, in ascending order: sort them")
+
+    @property
+    def output(self) -> int:
+        """Number of the output's node."""
+        return len(self.widths) + 1
+
+    @property
+    def connected(self) -> bool:
+        """Whether anything leads to the output; a genome may say otherwise."""
+        return any(end == self.output for _, end in self.links)
+
+    @property
+    def id(self) -> str:
+        """Short hash that equal networks share.
+
+        Example:
+            >>> LayerGraph().id == LayerGraph(links=((0, 1),)).id
+            True
+        """
+        return digest(msgspec.to_builtins(self))[:12]
+
+    def macs(self, features: int, classes: int) -> int:
+        """Count the multiply-accumulates of one prediction.
+
+        Example:
+            >>> LayerGraph(widths=(32,), links=((0, 1), (0, 2), (1, 2))).macs(64, 10)
+            3008
+        """
+        units = (features, *self.widths, classes)
+        return sum(units[start] * units[end] for start, end in self.links)
+
+    def weights(self, features: int, classes: int) -> int:
+        """Count the numbers that training sets: a bias for each unit beside the weights."""
+        return self.macs(features, classes) + sum(self.widths) + classes
+
+    def __str__(self) -> str:
+        """Name it for people.
+
+        Example:
+            >>> str(LayerGraph(widths=(64, 32), links=((0, 1), (0, 2), (1, 2), (2, 3))))
+            'layers 64-32 relu, 4 links'
+        """
+        shape = "-".join(map(str, self.widths)) or "none"
+        return (
+            f"layers {shape} {self.activation}, {len(self.links)} "
+            f"link{'s' * (len(self.links) != 1)}"
+        )

@@ -1,0 +1,106 @@
+"""Order genomes by several objectives: non-dominated fronts, crowding and hypervolume.
+
+pymoo has these too, and brings twenty packages along; here they take a page.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evener.search.judged import Judged, Objectives
+
+
+def front_numbers(judged: Judged) -> NDArray[np.int64]:
+    """Return the front of each genome, 0 for those that none dominates.
+
+    One dominates another if it breaks limits less, or as much and is nowhere worse and somewhere
+    better (Deb et al., "A fast and elitist multiobjective genetic algorithm: NSGA-II", 2002).
+    """
+    objectives, violations = judged.objectives, judged.violations
+    no_worse = (objectives[:, None] <= objectives[None]).all(axis=2)
+    better = (objectives[:, None] < objectives[None]).any(axis=2)
+    breaks_less = violations[:, None] < violations[None]
+    as_much = violations[:, None] == violations[None]
+    dominates = breaks_less | (as_much & no_worse & better)
+    numbers = np.full(len(judged), -1)
+    number = 0
+    while (numbers < 0).any():
+        left = numbers < 0
+        numbers[left & ~dominates[left].any(axis=0)] = number
+        number += 1
+    return numbers
+
+
+def first_front(objectives: Objectives) -> list[int]:
+    """Return the indices of those that none dominates, by the first objective, best first.
+
+    Of equals the first is kept.
+
+    Example:
+        >>> first_front(np.array([[3.0, 1.0], [1.0, 2.0], [2.0, 2.0], [1.0, 2.0]]))
+        [1, 0]
+    """
+    front: list[int] = []
+    for index in np.lexsort(objectives.T[::-1]).tolist():
+        if not (objectives[front] <= objectives[index]).all(axis=1).any():
+            front.append(index)
+    return front
+
+
+def crowding(objectives: Objectives) -> NDArray[np.float64]:
+    """Return how far apart the neighbours of each member of a front are, summed over objectives.
+
+    Args:
+        objectives: of one front, (members, objectives); infinite ones get 0.
+
+    Returns:
+        Infinite for the ends of an objective, which are always kept.
+
+    Example:
+        >>> crowding(np.array([[0.0, 4.0], [1.0, 1.0], [4.0, 0.0]])).tolist()
+        [inf, 2.0, inf]
+    """
+    distances = np.zeros(len(objectives))
+    if not np.isfinite(objectives).all():
+        return distances
+    for values in objectives.T:
+        order = values.argsort(kind="stable")
+        span = values[order[-1]] - values[order[0]]
+        distances[order[[0, -1]]] = np.inf
+        if span > 0:
+            distances[order[1:-1]] += (values[order[2:]] - values[order[:-2]]) / span
+    return distances
+
+
+def ranking(judged: Judged) -> NDArray[np.int64]:
+    """Return the indices in order of front, then of crowding, the lonely first."""
+    numbers = front_numbers(judged)
+    lonely = np.zeros(len(judged))
+    for number in range(numbers.max(initial=-1) + 1):
+        members = numbers == number
+        lonely[members] = crowding(judged.objectives[members])
+    return np.lexsort((-lonely, numbers))
+
+
+def hypervolume(objectives: Objectives, reference: NDArray[np.float64]) -> float:
+    """Return how much of the space below a reference is dominated, exactly, by slices.
+
+    Args:
+        objectives: (points, objectives), less is better; the cost grows steeply with objectives.
+        reference: a point; what is not better in every objective adds nothing.
+
+    Example:
+        >>> hypervolume(np.array([[1.0, 2.0], [2.0, 1.0], [9.0, 0.0]]), np.array([3.0, 3.0]))
+        3.0
+    """
+    inside = objectives[(objectives < reference).all(axis=1)]
+    if not len(inside):
+        return 0.0
+    if len(reference) == 1:
+        return float(reference[0] - inside.min())
+    inside = inside[inside[:, -1].argsort(kind="stable")]
+    heights = np.diff(np.append(inside[:, -1], reference[-1]))
+    return sum(
+        float(height) * hypervolume(inside[: index + 1, :-1], reference[:-1])
+        for index, height in enumerate(heights)
+        if height > 0
+    )
