@@ -1,11 +1,12 @@
 """Time a network's iterations on this rank and its peers, for `scaling.py`; prints one JSON object.
 
 Usage: [mpiexec -n 2] python benchmarks/scaling_rank.py --widths 3,64,64 --shards 32 --halo 1
-       [--carriage cheapest] [--batch 1] [--seconds 2]
+       [--carriage cheapest] [--precision float32] [--batch 1] [--seconds 2]
 
 One thread computes on each rank. Rank 0 prints the quartiles of its iterations, and how long the
 ranks were in exchanges: the longest and the mean. Steps of one row are written to large matrices
-once in so many iterations, so there a figure is the mean of as many.
+once in so many iterations, so there a figure is the mean of as many. With `--precision bfloat16`
+beside a run without, it says what products in half precision are worth.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from evener.comm.join import joined
 from evener.comm.timed import Timed
 from evener.train.carriage import Carriage
 from evener.train.loop import one_thread
+from evener.train.mixed import PRECISIONS, Precision
 from evener.train.one_row import STEPS_HELD
 from evener.train.ranked import RankedNetwork
 from evener.train.shape import Shape
@@ -65,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--shards", type=int, required=True)
     parser.add_argument("--halo", type=parse_halo, required=True)
     parser.add_argument("--carriage", choices=get_args(Carriage), default="cheapest")
+    parser.add_argument("--precision", choices=PRECISIONS, default="float32")
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=2.0)
     options = parser.parse_args(arguments)
@@ -72,35 +75,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     topology = Topology(shards=options.shards, halo=options.halo)
     shape = Shape(widths, sigmoids(widths), topology)
     with joined() as communicator, one_thread():
-        found = time_shape(
-            shape, Timed(communicator), options.carriage, options.batch, options.seconds
-        )
+        timed = Timed(communicator)
+        network = RankedNetwork(shape, timed, carriage=options.carriage)
+        found = time_steps(network, timed, options.batch, options.seconds, options.precision)
+        network.close()
     if found is not None:
         print(msgspec.json.encode(found).decode())
     return 0
 
 
-def time_shape(
-    shape: Shape, timed: Timed, carriage: Carriage, batch: int, seconds: float
+def time_steps(
+    network: RankedNetwork, timed: Timed, batch: int, seconds: float, precision: Precision
 ) -> Timing | None:
     """Take steps on random rows for some time; return what rank 0 found, None on the others."""
+    shape = network.shape
     rng = np.random.default_rng(0)
     inputs_BI, wanted_BO = (
         torch.from_numpy(rng.random((batch, width), np.float32))
         for width in (shape.widths[0], shape.widths[-1])
     )
-    network = RankedNetwork(shape, timed, carriage=carriage)
+
+    def step() -> None:
+        network.forward(inputs_BI, precision=precision)
+        network.compare(wanted_BO)
+        network.step_down(1e-3)
+
     taken: list[float] = []
     exchanging: list[float] = []
     going = np.ones(1, np.int64)
     whole = STEPS_HELD if batch == 1 else 1
     for _ in range(WARM_UP):
-        network.descend(inputs_BI, wanted_BO, 1e-3)
+        step()
     timed.sent_bytes = 0
     while going[0]:
         begun, before = time.perf_counter(), timed.seconds
         for _ in range(whole):
-            network.descend(inputs_BI, wanted_BO, 1e-3)
+            step()
         taken.append((time.perf_counter() - begun) / whole)
         exchanging.append((timed.seconds - before) / whole)
         if len(taken) % (LEAST if whole == 1 else LEAST_CYCLES) == 0:
@@ -111,7 +121,6 @@ def time_shape(
     mine = np.array([np.median(exchanging), timed.sent_bytes / (whole * len(taken))])
     each_R2 = np.zeros((timed.size, 2))
     timed.all_gather(mine, list(each_R2))
-    network.close()
     if timed.rank > 0:
         return None
     low_s, median_s, high_s = np.quantile(taken, (0.25, 0.5, 0.75)).tolist()

@@ -5,9 +5,9 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Final, NoReturn
+from typing import NoReturn
 
-STOPPED: Final = 130
+from evener.errors import STOPPED
 
 
 def main() -> NoReturn:

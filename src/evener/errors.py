@@ -24,7 +24,10 @@
 A message states the fact with its numbers and names, where it was found, and what to do next.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+STOPPED: Final = 130
+"""Exit code after Ctrl-C, which is no error."""
 
 
 class EvenerError(Exception):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.files import load, peek, save, sweep, write_whole
+from evener.artifacts.files import load, peek, save, sweep, write_first, write_whole
 from evener.artifacts.page import Page
 from evener.artifacts.requirements import Verdict, Verdicts
 from evener.artifacts.trace import Trace
@@ -119,6 +119,14 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
         write_whole(place, b"new")
 
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_of_several_that_write_first_the_first_ones_file_stays(tmp_path: Path) -> None:
+    write_first(tmp_path / "code", b"2")
+    write_first(tmp_path / "code", b"3")
+
+    assert (tmp_path / "code").read_bytes() == b"2"
+    assert [path.name for path in tmp_path.iterdir()] == ["code"]
 
 
 def test_a_file_in_place_of_the_folder_is_an_error(tmp_path: Path) -> None:

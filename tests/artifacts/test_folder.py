@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evener.artifacts.files import sweep
-from evener.artifacts.folder import new_folder
+from evener.artifacts.folder import check_place, new_folder
 from evener.errors import InvalidFileError
 
 
@@ -80,3 +80,16 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     sweep(tmp_path)
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_to_write_into_is_a_folder_or_may_be_made_in_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loose").symlink_to(tmp_path / "nothing")
+
+    check_place(tmp_path)
+    check_place(tmp_path / "new" / "newer")
+    for name in ("file", "file/below", "loose"):
+        there = tmp_path / name.partition("/")[0]
+        with pytest.raises(InvalidFileError, match=f"{there} is no folder that you may write to"):
+            check_place(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "loose"]

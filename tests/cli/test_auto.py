@@ -106,6 +106,7 @@ def test_several_ranks_are_started_with_what_was_chosen(
 
     code, out, _ = evener(*SMALL, "--auto", "--within", "1 s")
     told = json.loads(evener(*SMALL, "--within=1 s", "--json", "--halo", "auto")[1])
+    evener(*SMALL, "--auto", "--")
 
     assert code == 0
     assert "dense on 4 ranks" in out
@@ -113,6 +114,7 @@ def test_several_ranks_are_started_with_what_was_chosen(
     assert started == [
         (4, [*SMALL, *said]),
         (4, [*SMALL, "--json", "--halo", "auto", *said]),
+        (4, [*SMALL, *said, "--"]),
     ]
     assert told["loss"] == 1.5
     assert told["choice"]["chosen"]["layout"] == "dense on 4 ranks"

@@ -34,7 +34,8 @@ def test_as_many_as_are_asked_for_are_started_with_the_same_command_line(
 ) -> None:
     started = []
 
-    def start(count: int, arguments: Sequence[str]) -> int:
+    def start(count: int, arguments: Sequence[str], *, outliving: bool) -> int:
+        assert not outliving
         started.append((count, tuple(arguments)))
         return 7
 

@@ -12,7 +12,7 @@ from evener.comm import join
 from evener.comm.alone import Alone
 from evener.comm.join import FAILED, joined
 from evener.comm.started import EXIT_CODE_FILE
-from evener.errors import InputError, MissingExtraError
+from evener.errors import DivergedError, InputError, MissingExtraError
 
 Start = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -75,6 +75,21 @@ from evener.comm.join import joined
 with joined() as ranks:
     raise SystemExit(ranks.size - 2 or 0)
 """
+# All fail at once, some only by hearsay.
+ALIKE = """
+import sys
+from evener.comm.join import joined
+from evener.errors import DivergedError, RankError
+def heard(error):
+    with open(sys.argv[1], "a") as file:
+        file.write(f"{error} ")
+    return error.exit_code
+with joined(explain=heard) as ranks:
+    ranks.barrier()
+    if ranks.rank == int(sys.argv[2]):
+        raise RankError(f"{ranks.rank} heard of it")
+    raise DivergedError(f"{ranks.rank} saw it", epoch=1)
+"""
 # Into a file: MPICH's launcher, which is to end all at once, may lose what was just printed.
 STOP = """
 import os, signal, sys
@@ -106,6 +121,34 @@ def test_an_error_on_one_rank_ends_all_with_its_message_and_code(
     assert f"InputError: layer 2 broke with {share} threads\non rank 1 of 2" in ended.stderr
     assert "rank 0 of 2" not in ended.stderr
     assert (tmp_path / f"code{FAILED}").read_text() == "2"
+
+
+@pytest.mark.parametrize("library", ["MPICH", "Open MPI"])
+def test_what_goes_wrong_on_all_ranks_is_told_by_one_that_saw_it(
+    library: str, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched, started = tmp_path / "launched", tmp_path / "started"
+
+    ended = start(library, 3, "-c", ALIKE, str(launched), "0")
+    assert ended.returncode == DivergedError.exit_code
+    assert launched.read_text() == "1 saw it "
+
+    monkeypatch.setenv(EXIT_CODE_FILE, str(tmp_path / "code"))
+    ended = start(library, 3, "-c", ALIKE, str(started), "1")
+    assert ended.returncode == DivergedError.exit_code
+    assert started.read_text() in ("0 saw it ", "2 saw it ")
+
+
+def test_where_the_code_cannot_be_left_all_ranks_end_nevertheless(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(EXIT_CODE_FILE, str(tmp_path / "file" / "code"))
+
+    ended = start("MPICH", 2, "-c", ERROR)
+
+    assert ended.returncode == InputError.exit_code
+    assert "InputError: layer 2 broke" in ended.stderr
 
 
 def test_ctrl_c_is_rank_0s_to_hear_and_ends_all(start: Start, tmp_path: Path) -> None:

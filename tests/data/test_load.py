@@ -73,9 +73,16 @@ def test_the_digits_have_one_target(tmp_path: Path) -> None:
         load_dataset(DataSection(source="digits", target="lable"), tmp_path)
 
 
+def test_classes_too_rare_to_split_are_named_with_their_file(tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidDataError, match=r"table\.csv: 1 of 3 classes have fewer than 3 rows: 'rare' \(1\);"
+    ):
+        load_dataset(table(tmp_path, [*ROWS, "1,2,rare"]), tmp_path)
+
+
 def test_an_unknown_source_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(
-        InvalidDataError, match=r"'digts' is no known source; set it to one of 'digits', a "
+        InvalidDataError, match=r"'digts' is no known source of rows; give one of 'digits', a "
     ):
         load_dataset(DataSection(source="digts"), tmp_path)
 

@@ -51,3 +51,14 @@ def test_names_at_the_ends_do_not_lie_on_one_another() -> None:
     heights = [float(one.get("y", "")) for one in chart.iter("text") if one.text in ("a", "b", "c")]
     assert sorted(heights) == heights
     assert min(later - one for one, later in pairwise(heights)) >= 12
+
+
+def test_both_axes_can_be_linear() -> None:
+    drawn = [Curve("a", [Mark(0.5, 1.0), Mark(0.75, 1.5), Mark(1.0, 2.0)])]
+
+    chart = curves(
+        "c", drawn, title="T", x_axis="x", y_axis="y", x_scale="linear", y_scale="linear"
+    )
+
+    xs = [float(one.get("cx", "")) for one in chart.iter("circle")]
+    assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1])

@@ -57,6 +57,7 @@ def test_large_layers_share_their_neurons() -> None:
     assert "an iteration by the cost model" in said[0]
     assert said[1].startswith("dense on 1 rank would take")
     assert "times as long" in said[1]
+    assert "a rank that trains alone gets all cores: see with --ranks 1" in said[2]
 
 
 def test_one_rank_is_left_alone_where_messages_cost_more_than_they_save() -> None:

@@ -126,6 +126,14 @@ def test_a_checkpoint_whose_loss_was_not_kept_is_not_gone_on_from(
     assert again.content == fitted(rings, HALO).content
 
 
+def test_where_no_step_is_left_nothing_is_said_of_messages(rings: Dataset, tmp_path: Path) -> None:
+    first = fitted(rings, HALO, 2, checkpoints=tmp_path)
+
+    again = fitted(rings, HALO, 2, checkpoints=tmp_path)
+
+    assert again == msgspec.structs.replace(first, communication_share=None)
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_the_first_rank_tells_of_every_epoch(rings: Dataset, ranks: int) -> None:
     told: list[int] = []

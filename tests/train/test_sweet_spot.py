@@ -30,6 +30,7 @@ def test_an_interval_is_students() -> None:
     assert found.half_width == pytest.approx(2.4841, abs=1e-4)
     assert str(found) == "2.0000 ± 2.4841"
     assert (found.low, found.high) == pytest.approx((-0.4841, 4.4841), abs=1e-4)
+    assert str(interval([1.0, 1.0])) == "1.0000 ± 0.0000"
     assert str(interval([1.0])) == "1.0000"
 
 

@@ -62,7 +62,7 @@ def test_a_dense_layer_wants_everything_but_for_an_input_that_everyone_has() -> 
     assert [layer.everything for layer in replicated] == [False, True]
     assert [layer.everything for layer in sharded] == [True, True]
     assert not any(layer.everything for layer in alone)
-    assert [layer.before_R.tolist() for layer in sharded] == [[2, 2], [3, 3]]
+    assert [layer.carried_R.tolist() for layer in sharded] == [[2, 2], [1, 1]]  # values, sums
 
 
 def test_where_ranks_add_up_sums_each_has_the_weights_that_read_its_own_values() -> None:

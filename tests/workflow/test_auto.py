@@ -132,6 +132,7 @@ def test_what_does_not_fit_the_memory_is_refused() -> None:
             ANY,
             "--auto may choose replicas, which ranks that are left could",
         ),
+        ({"precision": "bfloat16"}, ANY, "--auto predicts products in float32, .* in bfloat16"),
         ({"topology": Topology(halo=2)}, ANY, "--halo 2 and without --shards: .* give --shards"),
         ({"topology": Topology(halo=2)}, Latitude(halo=True), "--halo auto chooses the halo"),
         ({"widths": None}, ANY, "give either the folder of a project, or --shape"),

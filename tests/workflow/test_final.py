@@ -53,14 +53,15 @@ def fit(task: Task, told: list[int] | None = None) -> ShardedFit:
 
 
 def test_one_rank_trains_here_and_more_by_what_lies_in_a_folder(
-    task: Task, monkeypatch: pytest.MonkeyPatch
+    task: Task, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     here = fit(task)
     two = msgspec.structs.replace(task, section=TWO)
 
     def ranks(folder: Path, hear: Hear) -> int:
         assert json.loads((folder / TASK).read_text())["section"]["ranks"] == 2
-        hear("1\n")
+        hear("a library says something\n")
+        hear("epoch 1\n")
         (folder / RESULT).write_bytes(msgspec.msgpack.encode(here))
         return 0
 
@@ -69,6 +70,7 @@ def test_one_rank_trains_here_and_more_by_what_lies_in_a_folder(
 
     assert fit(two, told) == here
     assert told == [1]
+    assert capsys.readouterr() == ("", "a library says something\n")
 
 
 def test_a_rank_trains_the_task_and_leaves_the_network_and_its_exit_code(
@@ -83,7 +85,7 @@ def test_a_rank_trains_the_task_and_leaves_the_network_and_its_exit_code(
     other = msgspec.structs.replace(task, checkpoints=str(tmp_path / "others"))
     assert msgspec.msgpack.decode(content, type=ShardedFit) == fit(other)
     assert (tmp_path / "code").read_text() == "0"
-    assert capsys.readouterr().out == "1\n2\n"
+    assert capsys.readouterr().out == "epoch 1\nepoch 2\n"
 
 
 def test_a_rank_that_sees_other_rows_refuses_them(task: Task, tmp_path: Path) -> None:

@@ -39,12 +39,19 @@ DIGITS = {"widths": (64, 20, 10), "data": "digits"}
         ({"widths": (4, 8, 8), "layout": "paper", "shards": 2}, 5, "2 workers on 5 ranks"),
         (
             DIGITS
-            | {"layout": "paper", "topology": Topology(halo=2), "optimiser": "adamw"}
+            | {"layout": "paper", "topology": Topology(halo=2, shuffle=True), "optimiser": "adamw"}
             | {"replicas": 2}
             | {"checkpoint": Path("c"), "out": Path("o.onnx"), "activation": "tanh"},
             1,
-            "leave out --halo and the like, --replicas, --optimiser, --activation, --checkpoint",
+            "leave out --halo, --shuffle, --replicas, --optimiser, --activation, --checkpoint",
         ),
+        (
+            DIGITS | {"log": Path("a.jsonl"), "out": Path("./a.jsonl")},
+            1,
+            "--log and -o both write a.jsonl: give each a file of its own",
+        ),
+        (DIGITS | {"checkpoint": Path(__file__)}, 1, "py is no folder that you may write to"),
+        (DIGITS | {"log": Path(__file__) / "a.jsonl"}, 1, "py is no folder that you may write to"),
         (DIGITS | {"topology": Topology(), "learning_rate": -1.0}, 1, "a learning rate of -1.0"),
     ],
 )

@@ -58,9 +58,10 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         feature_names: names of the columns, in the order in which the network reads them;
             "column=value" is 1 where that column says so. None in cards of older versions.
         topology: which neurons see which; None where all see all.
-        losses: mean loss of each epoch. None in cards of older versions.
-        communication_share: of the training's time in messages between ranks, of the rank that
-            waited most; None where one process trained.
+        losses: mean loss of each epoch; empty in cards of older versions.
+        communication_share: of the time in messages between ranks, of the rank that waited most,
+            since the training was last started; None where one process trained, or nothing was
+            left to train.
     """
 
     kind: ClassVar[str] = "card"

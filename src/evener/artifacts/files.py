@@ -250,6 +250,18 @@ def write_whole(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def write_first(path: Path, content: bytes) -> None:
+    """Write a file unless it is there: of several processes one's stays, and that whole.
+
+    It is the first one's, unless two write at the same moment.
+
+    Raises:
+        InvalidFileError: as `write_whole`.
+    """
+    if not path.exists():
+        write_whole(path, content)
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file to be written bit by bit that any reader sees whole or not at all.

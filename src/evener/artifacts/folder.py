@@ -56,6 +56,22 @@ def refuse_existing(path: Path) -> None:
         )
 
 
+def check_place(folder: Path) -> None:
+    """Check that files can be written into a folder, which may have to be made first.
+
+    Raises:
+        InvalidFileError: it, or what is there of its path, is no folder, or nothing may be written.
+    """
+    path = folder.absolute()
+    there = next(up for up in (path, *path.parents) if os.path.lexists(up))
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise InvalidFileError(
+            f"cannot write into {folder}: {there} is no folder that you may write to; choose "
+            "another",
+            path=str(folder),
+        )
+
+
 def cache_folder() -> Path:
     """Return `$XDG_CACHE_HOME/evener`; below `~/.cache` where that is not an absolute path."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))

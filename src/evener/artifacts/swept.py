@@ -19,7 +19,7 @@ class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __str__(self) -> str:
         """Write both."""
-        return f"{self.mean:.4f}" + (f" ± {self.half_width:.4f}" if self.half_width else "")
+        return f"{self.mean:.4f}" + ("" if self.half_width is None else f" ± {self.half_width:.4f}")
 
     @property
     def low(self) -> float:

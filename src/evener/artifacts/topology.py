@@ -54,6 +54,11 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Whether every neuron sees every neuron of the layer before."""
         return self.halo == "full" or (self.shards == 1 and self.coarse == 0)
 
+    @property
+    def pools_input(self) -> bool:
+        """Whether shards see means of one another's features, which then need one scaling."""
+        return self.coarse > 0 and self.input == "sharded"
+
     def __str__(self) -> str:
         """Say it in a few words.
 

@@ -14,9 +14,11 @@ from evener.errors import InputError
 from evener.units import count, show
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from evener.comm.communicator import Communicator
     from evener.train.over_ranks import TrainingResult
-    from evener.workflow.auto import Latitude, TrainingChoice
+    from evener.workflow.auto import Candidate, Latitude, TrainingChoice
     from evener.workflow.training import TrainingWish
 
 Train = Callable[["TrainingWish", "Communicator"], "TrainingResult | None"]
@@ -155,7 +157,9 @@ def settled_arguments(arguments: Sequence[str], choice: "TrainingChoice") -> lis
         *("--ranks", str(choice.chosen.ranks), "--replicas", str(choice.chosen.replicas)),
         *("--shards", str(topology.shards), "--halo", str(topology.halo)),
     ]
-    return [*_without_choice(arguments), *said]  # of an option given twice the last one counts
+    asked = list(_without_choice(arguments))
+    at = asked.index("--") if "--" in asked else len(asked)  # behind it there are no options
+    return [*asked[:at], *said, *asked[at:]]  # of an option given twice the last one counts
 
 
 def _without_choice(arguments: Sequence[str]) -> Iterator[str]:
@@ -171,7 +175,7 @@ def _object(trained: dict[str, Any], choice: "TrainingChoice") -> dict[str, Any]
     return trained | {"choice": msgspec.to_builtins(choice)}
 
 
-def _lines(choice: "TrainingChoice") -> Iterator[Any]:
+def _lines(choice: "TrainingChoice") -> "Iterator[RenderableType]":
     """Lay out what was looked at, and why one was chosen."""
     from evener.cli.layout import table
 
@@ -200,7 +204,7 @@ def _lines(choice: "TrainingChoice") -> Iterator[Any]:
     yield f"predicted from what was measured of {choice.processor}{link}, one thread a rank"
 
 
-def _shown(choice: "TrainingChoice") -> list[Any]:
+def _shown(choice: "TrainingChoice") -> "list[Candidate]":
     """Return the quickest candidates, and the chosen one, in the order of their times."""
     first = list(choice.candidates[:_SHOWN])
     return first if choice.chosen in first else [*first[:-1], choice.chosen]

@@ -21,7 +21,7 @@ import click
 from evener import __version__
 from evener.cli import output
 from evener.cli.verb import HELP, Invocation, debug_option
-from evener.errors import EvenerError
+from evener.errors import STOPPED, EvenerError
 
 VERBS: Final = (
     "init",
@@ -117,7 +117,7 @@ def _tell(invocation: Invocation, error: BaseException) -> int:
     if _was_stopped(error):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is ending: further ones change nothing
         _say(invocation, "stopped; what was finished is kept, and the next start goes on from it")
-        return 130
+        return STOPPED
     if isinstance(error, output.StdoutError):
         _forget(sys.stdout)
     match error:

@@ -172,6 +172,7 @@ def learning_options(command: CommandT) -> CommandT:
         ),
         click.option(
             "--seed",
+            metavar="N",
             type=click.IntRange(min=0, max=2**32 - 1),
             default=0,
             show_default=True,

@@ -20,6 +20,14 @@ MOST_DIRECT: Final = 8
 """Up to so many ranks, each sends to every other at once, and all know who is missing."""
 
 
+def unwarned() -> np.errstate:
+    """Add numbers that may be too large or none without a warning of NumPy.
+
+    Whoever trains looks at the loss, and says where it stopped being a number.
+    """
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 class Collectives:
     """The collectives of one rank; see `evener.comm.communicator.Communicator`.
 
@@ -76,9 +84,10 @@ class Collectives:
         if self._size == 1:
             np.copyto(total, terms[0])
             return
-        np.add(terms[0], terms[1], out=total)
-        for other in range(2, self._size):
-            total += terms[other]
+        with unwarned():
+            np.add(terms[0], terms[1], out=total)
+            for other in range(2, self._size):
+                total += terms[other]
 
     def broadcast(self, array: Array, *, root: int) -> None:
         """Give every rank what one has, by a binomial tree; see `Communicator.broadcast`."""

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from evener.artifacts.files import write_first
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
 from evener.comm.started import (
@@ -24,7 +26,7 @@ from evener.comm.started import (
     is_launched,
     is_torchrun,
 )
-from evener.errors import EvenerError, MissingExtraError, RankError
+from evener.errors import STOPPED, EvenerError, InvalidFileError, MissingExtraError, RankError
 
 if TYPE_CHECKING:
     from evener.comm.mpi_ranks import MpiRank
@@ -33,7 +35,12 @@ if TYPE_CHECKING:
 FAILED: Final = ".failed"
 """Ends the name of the file that holds the exit code of the rank that ended all."""
 
-_STOPPED: Final = 130
+_TOLD: Final = ".told"
+"""Ends the name of the file that the rank made which tells what went wrong."""
+
+_TURN_S: Final = 0.25  # for another rank to tell and end all; ranks that fail alike do so at once
+_TURNS: Final = 4  # those behind have theirs together, for all are to end within about a second
+_TELLING_S: Final = 10.0  # that the rank which tells is given to end the others
 _THREADS: Final = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -80,9 +87,7 @@ def joined(
         with _leaving_interrupts_to_rank_0(communicator.rank):
             yield communicator
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever it is, the others wait for this rank
-        if not isinstance(error, RankError):  # which says so itself
-            error.add_note(f"on rank {communicator.rank} of {communicator.size}")
-        code = (explain or _print)(error)
+        code = _tell(error, communicator, explain or _print)
     except SystemExit as end:
         if not end.code:
             communicator.close()
@@ -133,17 +138,59 @@ def _leaving_interrupts_to_rank_0(rank: int) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _tell(
+    error: BaseException, communicator: Communicator, explain: Callable[[BaseException], int]
+) -> int:
+    """Tell what was raised here, unless another rank does; return the exit code."""
+    if not isinstance(error, RankError):  # which says so itself
+        error.add_note(f"on rank {communicator.rank} of {communicator.size}")
+    if _is_to_tell(error, communicator.rank):
+        return explain(error)
+    time.sleep(_TELLING_S)
+    return _code_of(error)
+
+
+def _is_to_tell(error: BaseException, rank: int) -> bool:
+    """Whether this rank tells what went wrong; it returns once others had their turn.
+
+    Where something goes wrong on several ranks at once, one is to tell: rank 0 if it can, and who
+    only heard of an error behind the one that raised it. Ranks of this machine that `start_ranks`
+    started know who was first by a file; others wait, and are ended meanwhile.
+
+    Args:
+        error: what was raised here.
+        rank: this one.
+    """
+    told = os.environ.get(EXIT_CODE_FILE)
+    turns = min(rank, _TURNS - 1) if told is None else 0
+    if type(error) is RankError:
+        turns += _TURNS
+    time.sleep(turns * _TURN_S)
+    if told is not None:
+        try:
+            Path(told + _TOLD).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        except OSError:  # twice is better than never
+            pass
+    return True
+
+
 def _leave_code(code: int) -> None:
     """Tell whoever started the ranks the exit code, unless another rank was first."""
     told = os.environ.get(EXIT_CODE_FILE)
     if told is not None:
-        with suppress(FileExistsError), Path(told + FAILED).open("x") as file:
-            file.write(str(code))
+        with suppress(InvalidFileError):  # the others wait for this rank, as above
+            write_first(Path(told + FAILED), str(code).encode())
 
 
 def _print(error: BaseException) -> int:
     with suppress(OSError):  # as above
         traceback.print_exception(error)
+    return _code_of(error)
+
+
+def _code_of(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
-        return _STOPPED
+        return STOPPED
     return error.exit_code if isinstance(error, EvenerError) else EvenerError.exit_code

@@ -159,7 +159,7 @@ class MpiRank:
         """Leave out the ranks that ended; numbers close up. Each that is left calls it."""
         left = MPI.Intracomm(self._comm.Shrink())
         self.close()
-        self._take(left, _machine(left))
+        self._take(left, self.machine)  # counting anew would hang if one more ended meanwhile
 
     def close(self) -> None:
         """Leave, and close what is still open."""
@@ -197,7 +197,7 @@ class MpiRank:
                     begin = self._comm.Irecv if one.comes else self._comm.Isend
                     requests.append(begin([one.data, MPI.BYTE], one.peer, one.tag))
             self._waiting.end(name, requests, messages, [MPI.Status() for _ in messages])
-        except (RankTimeoutError, RankLostError):
+        except RankError:
             _left_behind.append((requests, messages))
             raise
 
@@ -228,7 +228,11 @@ class MpiExchange:
         self._pending = False
 
     def start(self) -> None:
-        """Begin to receive, and send what the arrays hold now."""
+        """Begin to receive, and send what the arrays hold now.
+
+        Raises:
+            RankLostError: a rank ended.
+        """
         self._pending = True
         with self._waiting.translated(self._name):
             MPI.Prequest.Startall(self._requests)
@@ -238,6 +242,7 @@ class MpiExchange:
 
         Raises:
             RankTimeoutError: a peer did not answer in time.
+            RankLostError: a rank ended.
             RankError: it sent something else.
         """
         self._waiting.end(self._name, self._requests, self._messages, self._statuses)

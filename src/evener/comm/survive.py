@@ -70,6 +70,10 @@ def surviving(
         ranks: passed `check_ranks`; rank and size change where some end.
         act: done by every rank, from the start or from where it was kept last.
         lost: told, on each rank that is left, how many ended.
+
+    Raises:
+        Exception: what `act` raises but for `RankLostError`; it ends the work on this rank, and so
+            must end it on all.
     """
     if not isinstance(ranks, Shrinkable):
         return act()

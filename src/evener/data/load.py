@@ -45,6 +45,7 @@ def load_dataset(section: DataSection, folder: Path) -> Dataset:
         validation_share=section.validation_share,
         test_share=section.test_share,
         seed=section.seed,
+        where=table.where,
     )
     return make_dataset(
         Path(section.source).stem,
@@ -69,7 +70,8 @@ def _read(section: DataSection, folder: Path) -> Table:
         case ".npz":
             return read_npz(path, section.target)
     raise InvalidDataError(
-        f"data.source = '{section.source}' is no known source; set it to one of {KNOWN_SOURCES}"
+        f"'{section.source}' is no known source of rows; give one of {KNOWN_SOURCES}, as --data or "
+        "as data.source of a project"
     )
 
 

@@ -33,6 +33,7 @@ def split_rows(
     validation_share: float,
     test_share: float,
     seed: int,
+    where: str = "the data",
 ) -> Split:
     """Draw a split in which every class has its share of each part, and at least one row.
 
@@ -42,6 +43,7 @@ def split_rows(
         validation_share: share of the rows of each class, in (0, 1).
         test_share: the same; the two leave something to train on.
         seed: what the split is drawn from.
+        where: whose rows they are, for the error.
 
     Raises:
         InvalidDataError: a class has fewer rows than there are parts.
@@ -54,7 +56,7 @@ def split_rows(
         >>> sorted(labels[split.test].tolist())
         [0, 1]
     """
-    _check_every_class_can_be_split(labels, classes)
+    _check_every_class_can_be_split(labels, classes, where)
     rng = np.random.default_rng(seed)
     parts: tuple[list[NDArray[np.int64]], ...] = ([], [], [])
     for index in range(len(classes)):
@@ -67,14 +69,16 @@ def split_rows(
     return Split(train=train_rows, validation=validation_rows, test=test_rows)
 
 
-def _check_every_class_can_be_split(labels: NDArray[np.int64], classes: Sequence[str]) -> None:
+def _check_every_class_can_be_split(
+    labels: NDArray[np.int64], classes: Sequence[str], where: str
+) -> None:
     counts = np.bincount(labels, minlength=len(classes))
     rare = [index for index, count in enumerate(counts) if count < FEWEST_ROWS]
     if rare:
         shown = ", ".join(f"'{classes[index]}' ({counts[index]})" for index in rare[:5])
         more = f" and {len(rare) - 5} more" if len(rare) > 5 else ""
         raise InvalidDataError(
-            f"{len(rare)} of {len(classes)} classes have fewer than {FEWEST_ROWS} rows: "
+            f"{where}: {len(rare)} of {len(classes)} classes have fewer than {FEWEST_ROWS} rows: "
             f"{shown}{more}; training, validation and test need one each. "
             "Add rows of these classes, or remove or merge the classes."
         )

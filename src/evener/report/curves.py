@@ -1,4 +1,4 @@
-"""Draw curves over a logarithmic axis: measured points are filled, projected ones open."""
+"""Draw curves: measured points are filled, projected ones open."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -52,6 +52,7 @@ def curves(
     title: str,
     x_axis: str,
     y_axis: str,
+    x_scale: Literal["log", "linear"] = "log",
     y_scale: Literal["log", "linear"] = "log",
     write: Callable[[float], str] = "{:g}".format,
 ) -> Element:
@@ -59,20 +60,22 @@ def curves(
 
     Args:
         name: unique on the page; letters only.
-        drawn: the curves; x above 0, and y too on a logarithmic scale.
+        drawn: the curves; above 0 on a logarithmic scale.
         title: of the chart.
         x_axis: what x is.
         y_axis: what y is.
-        y_scale: of y; that of x is logarithmic.
+        x_scale: of x.
+        y_scale: of y.
         write: writes a number at the axis of y.
     """
     marks = [mark for one in drawn for mark in one.marks]
-    x_ticks = powers_of_ten(min(mark.x for mark in marks), max(mark.x for mark in marks))
+    ends = min(mark.x for mark in marks), max(mark.x for mark in marks)
+    x_ticks = powers_of_ten(*ends) if x_scale == "log" else round_ticks(*ends)
     low, high = min(mark.y - mark.half for mark in marks), max(mark.y + mark.half for mark in marks)
     y_ticks = powers_of_ten(low, high) if y_scale == "log" else round_ticks(low, high)
 
     def x(value: float) -> float:
-        return _LEFT + (_RIGHT - _LEFT) * _share(value, x_ticks, log=True)
+        return _LEFT + (_RIGHT - _LEFT) * _share(value, x_ticks, log=x_scale == "log")
 
     def y(value: float) -> float:
         return _BOTTOM - (_BOTTOM - _TOP) * _share(value, y_ticks, log=y_scale == "log")

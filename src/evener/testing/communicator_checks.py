@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
@@ -155,6 +156,16 @@ def sums_are_added_in_the_order_of_the_ranks(ranks: Communicator) -> None:
             assert total.tobytes() == expected.tobytes()
 
 
+def sums_that_grow_too_large_are_infinite_without_a_word(ranks: Communicator) -> None:
+    """Whoever adds them looks at what comes of them, and says more than a warning would."""
+    large = np.full(2, np.finfo(np.float32).max)
+    total = np.empty(2, np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranks.reduce_scatter([large] * ranks.size, total)
+    assert (total == (large if ranks.size == 1 else np.inf)).all()
+
+
 def any_rank_can_tell_all_others(ranks: Communicator) -> None:
     """Little and much."""
     for root in range(ranks.size):
@@ -214,6 +225,7 @@ CHECKS: Final[Sequence[Check]] = (
     every_rank_gathers_what_each_has,
     much_is_gathered_too,
     sums_are_added_in_the_order_of_the_ranks,
+    sums_that_grow_too_large_are_infinite_without_a_word,
     any_rank_can_tell_all_others,
     nobody_passes_a_barrier_before_all_have_come,
     ranks_of_one_colour_are_by_themselves,

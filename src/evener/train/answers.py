@@ -1,13 +1,14 @@
 """Ask a network that is spread over ranks for whole answers, and judge them."""
 
 from itertools import pairwise
+from typing import Final
 
 import torch
 from torch import Tensor
 
 from evener.train.ranked import RankedNetwork
 
-TOGETHER = 1024
+TOGETHER: Final = 1024
 """Rows that are answered at a time."""
 
 
@@ -32,7 +33,7 @@ def judge(network: RankedNetwork, inputs_RI: Tensor, wanted_RO: Tensor) -> tuple
     Args:
         network: the rank's part; every rank calls it, and gets the same.
         inputs_RI: whole rows.
-        wanted_RO: what it should answer to them.
+        wanted_RO: what it should answer to them, one row or more.
     """
     loss, right = 0.0, 0
     for inputs_BI, wanted_BO in zip(

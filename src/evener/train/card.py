@@ -40,7 +40,7 @@ class Figures(Protocol):
 
     @property
     def communication_share(self) -> float | None:
-        """Of its time in messages between ranks; None where one process trained."""
+        """Of its time in messages between ranks; None where that is not known."""
 
 
 def make_card(

@@ -55,6 +55,10 @@ def reasons(choice: LayoutChoice) -> Iterator[str]:
         took_s = alone.cost.iteration_s
         times = took_s / cost.iteration_s
         yield f"{alone} would take {show(took_s, 'time')}, {times:.1f} times as long"
+        yield (
+            "that is with one thread, and a rank that trains alone gets all cores: see with "
+            "--ranks 1 whether it is quicker than predicted"
+        )
     most = next((one for one in same if one.ranks == freedom.ranks), None)
     if most is not None and chosen is best_same and chosen.ranks < freedom.ranks:
         yield (

@@ -59,8 +59,9 @@ class OneRow:
         into_C: where the gradient of that is written; None if nobody wants it, and always where
             there are several matrices.
         held: whether steps are held back.
-        quickly: whether large products may come from whichever library is quickest, though its
-            bits depend on the number of threads.
+        quickly: whether products with held steps may come from whichever library is quickest,
+            though its bits depend on the number of threads. That is NumPy's BLAS, which from then
+            on takes as many threads as torch, in the whole process.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class OneRow:
         quickly: bool = False,
     ) -> None:
         product = _by_numpy if held and quickly else _by_torch
-        if product is _by_numpy:  # which knows nothing of a rank's share of the cores
+        if product is _by_numpy:  # else every rank would use all cores
             threadpool_limits(torch.get_num_threads(), user_api="blas")
         self._matrices = matrices
         self._forth = [product(one.weight, seen_C, one.out, one.bias) for one in matrices]
@@ -140,8 +141,8 @@ def _by_numpy(
 ) -> Callable[[], object]:
     """Return what writes `matrix @ vector + bias` by NumPy's BLAS.
 
-    The OpenBLAS of its wheels takes 0.8 of the time over a large matrix that torch's MKL does on
-    an AMD EPYC.
+    The OpenBLAS of its wheels is quicker over a large matrix than torch's MKL, at least on the AMD
+    EPYC where both were timed.
     """
     multiply = partial(np.dot, matrix_MC.numpy(), vector_C.numpy(), out=out_M.numpy())
     if bias_M is None:

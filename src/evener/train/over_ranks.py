@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -21,7 +21,7 @@ from evener.comm.communicator import Communicator
 from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.comm.virtual import run_ranks
-from evener.train.answers import whole_answers
+from evener.train.answers import TOGETHER, whole_answers
 from evener.train.bound import moved_bytes, scaling_bandwidth
 from evener.train.draw import row_order
 from evener.train.grid import Grid
@@ -41,8 +41,6 @@ from evener.train.trainer import Trainer
 Layout = Literal["shards", "paper"]
 OnStep = Callable[[str, int, int], object]
 """Told what is done, how many iterations are, and of how many."""
-
-_TEST_ROWS: Final = 1024  # that are answered at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,7 +189,6 @@ class _Watch:
 
 
 def _train_shards(job: Job, communicator: Communicator, progress: OnStep | None) -> TrainingResult:
-
     shape, rows = job.shape, job.rows
     ranks = Timed(communicator)
     softmax = shape.activations[-1] == "softmax"
@@ -223,7 +220,6 @@ def _train_shards(job: Job, communicator: Communicator, progress: OnStep | None)
 def _train_as_paper(
     job: Job, communicator: Communicator, progress: OnStep | None
 ) -> TrainingResult:
-
     shape, rows = job.shape, job.rows
     ranks = Timed(communicator)
     network = PaperNetwork(shape.widths, ranks, seed=shape.seed)
@@ -300,7 +296,7 @@ def _test(job: Job, answer: Callable[[Tensor], Tensor]) -> float | None:
     inputs, labels = job.rows.test_inputs, job.rows.test_labels
     if inputs is None or labels is None:
         return None
-    found = [answer(part).argmax(0) for part in torch.split(torch.from_numpy(inputs), _TEST_ROWS)]
+    found = [answer(part).argmax(0) for part in torch.split(torch.from_numpy(inputs), TOGETHER)]
     return float((torch.cat(found).numpy() == labels).mean())
 
 

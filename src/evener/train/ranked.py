@@ -44,8 +44,15 @@ class RankedNetwork:
         keep_errors: whether gradients of answers are kept beside those of sums, for whoever looks.
 
     Attributes:
+        shape: the network.
+        placement: which rank has which shards.
+        outputs: which neurons of the last layer this rank has.
         reaches: its buffers before each layer.
         summed: of each layer but the input, whether ranks add up its sums.
+
+    Raises:
+        InputError: the placement is of other shards or ranks, or loss and last activation do not go
+            together.
     """
 
     def __init__(
@@ -272,14 +279,7 @@ class RankedNetwork:
         outputs = zeros(self.outputs.stop - self.outputs.start)
         last_gradient = torch.zeros_like(outputs)
         made = []
-        if precision not in self._layers_in:
-            self._layers_in[precision] = [
-                layer.mixed(precision)
-                if isinstance(layer, SummedLayer)
-                else MixedLayer(layer, precision)
-                for layer in self._layers
-            ]
-        for index, layer in enumerate(self._layers_in[precision]):
+        for index, layer in enumerate(self._layers_of(precision)):
             out_NB, gradient_NB, collected_NB = outputs, last_gradient, None
             if index + 1 < len(self._layers):
                 own = self.reaches[index + 1].own
@@ -306,6 +306,17 @@ class RankedNetwork:
             )
         replicated = self.shape.topology.input == "replicated"
         return Work(values[0] if replicated else values[0][self.reaches[0].own], made)
+
+    def _layers_of(self, precision: Precision) -> Sequence[ShardedLayer | SummedLayer | MixedLayer]:
+        """Return the layers with their products in a precision, made at the first need."""
+        if precision not in self._layers_in:
+            self._layers_in[precision] = [
+                layer.mixed(precision)
+                if isinstance(layer, SummedLayer)
+                else MixedLayer(layer, precision)
+                for layer in self._layers
+            ]
+        return self._layers_in[precision]
 
     def _summed_in(self, layer: int) -> torch.dtype:
         """Return what gradients of what a layer sees are added in.

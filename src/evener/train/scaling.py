@@ -35,8 +35,7 @@ class Scaling:
             features_RF: rows to learn from.
             topology: which shard sees what.
         """
-        pooled = topology.coarse > 0 and topology.input == "sharded"
-        axis = None if pooled else 0
+        axis = None if topology.pools_input else 0
         shape = features_RF.shape[1:]
         mean = np.broadcast_to(features_RF.mean(axis, dtype=np.float64), shape)
         spread = np.broadcast_to(features_RF.std(axis, dtype=np.float64), shape)

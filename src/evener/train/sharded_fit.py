@@ -23,7 +23,7 @@ from evener.comm.communicator import Communicator
 from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.data.dataset import Dataset
-from evener.train.answers import whole_answers
+from evener.train.answers import TOGETHER, whole_answers
 from evener.train.checkpoint import newest, steps_of
 from evener.train.grid import Grid
 from evener.train.loop import INPUT_NOISE, LABEL_SMOOTHING, WEIGHT_DECAY, one_thread
@@ -40,7 +40,6 @@ from evener.train.verify import TOLERANCE, largest_error
 OnEpoch = Callable[[int], object]
 """Called by the first rank after each pass with its number, from 1."""
 
-_TOGETHER: Final = 1024  # rows that are answered at a time
 _CHECKPOINTS: Final = 10  # of a training
 _LOSSES: Final = "losses.json"
 
@@ -56,8 +55,8 @@ class ShardedFit(msgspec.Struct, frozen=True, kw_only=True):
         validation: quality on the validation split, by metric.
         test: quality on the test split, by metric.
         losses: mean loss of each epoch, to six digits: more depend on the number of ranks.
-        communication_share: of the time in messages between ranks, of the rank that waited most;
-            None with one rank.
+        communication_share: of the time in messages between ranks, of the rank that waited most,
+            in the steps that this call took; None with one rank, or where no step was left.
         export_error: largest difference between a probability of the file and of the trainer.
         content: the ONNX file on the first rank, nothing on others.
     """
@@ -155,7 +154,7 @@ class _Watch:
         self._per_epoch = per_epoch
         self._on_epoch = on_epoch
         self._sum = 0.0
-        self._share = 0.0
+        self._share: float | None = None  # of the steps that were seen
         self._path = None if folder is None else folder / _LOSSES
         self._losses: list[float] = []
         if self._path is not None and self._path.is_file():
@@ -176,7 +175,7 @@ class _Watch:
 
     def see(self, progress: Progress) -> None:
         """Note a step; checkpoints are between epochs, and so whole ones are seen."""
-        self._share = progress.communication_share or 0.0
+        self._share = progress.communication_share
         self._sum += progress.loss
         if progress.step % self._per_epoch:
             return
@@ -193,7 +192,7 @@ class _Watch:
     def largest_share(self) -> float | None:
         """Return the share of time in messages of the rank that waited most; every rank asks."""
         world = self._grid.world
-        if world.size == 1:
+        if world.size == 1 or self._share is None:
             return None
         shares = np.zeros((world.size, 1))
         world.all_gather(np.array([self._share]), list(shares))
@@ -228,5 +227,5 @@ def _probabilities(
     network: RankedNetwork, features: NDArray[np.float32]
 ) -> NDArray[np.floating[Any]]:
     """Return the probabilities (rows, classes) of some rows, on every rank."""
-    rows = torch.split(torch.tensor(features), _TOGETHER)
+    rows = torch.split(torch.tensor(features), TOGETHER)
     return np.concatenate([whole_answers(network, some).T.numpy() for some in rows])

@@ -10,6 +10,7 @@ from typing import IO, Final, Protocol
 
 import msgspec
 
+from evener.artifacts.folder import check_place
 from evener.comm.communicator import Communicator
 from evener.comm.share import together
 from evener.errors import InvalidFileError, MissingExtraError
@@ -94,18 +95,19 @@ def check_log(path: Path, *, goes_on: bool) -> None:
         MissingExtraError: it is for TensorBoard, and what writes that is missing.
         InvalidFileError: it is of another training, or can be no log.
     """
-    lines = path.suffix == LINES
-    if not lines and find_spec("tensorboardX") is None:
+    as_lines = path.suffix == LINES
+    if not as_lines and find_spec("tensorboardX") is None:
         raise MissingExtraError(
             f"a log for TensorBoard, unlike one that ends in {LINES},", extra="tensorboard"
         )
-    if path.is_dir() if lines else path.exists() and not path.is_dir():
-        kind = "a folder" if lines else f"no folder, and does not end in {LINES}"
+    if path.exists() and path.is_dir() == as_lines:
+        kind = "a folder" if as_lines else f"no folder, and does not end in {LINES}"
         raise InvalidFileError(
             f"cannot log to {path}: it is {kind}; name a file that ends in {LINES}, or a folder",
             path=str(path),
         )
-    used = path.exists() if lines else any(path.glob(_EVENTS))
+    check_place(path.parent if as_lines else path)
+    used = path.exists() if as_lines else any(path.glob(_EVENTS))
     if used and not goes_on:
         raise InvalidFileError(
             f"{path} already holds the log of a training: name another, or remove it",

@@ -48,7 +48,7 @@ def advise(points: Sequence[Swept]) -> Advice:
 
     Of equally many bytes, that with fewest weights. The interval is what chance of the seeds may
     do; that of the test rows, which are the same for all, is not in it. A wide interval alone makes
-    no network good: the mean is at most 1 % lower in accuracy than the best, or 5 % of the loss.
+    no network good: the mean is at most 0.01 lower in accuracy than the best, or 5 % of the loss.
 
     Args:
         points: one or more.

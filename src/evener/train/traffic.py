@@ -34,7 +34,6 @@ class LayerTraffic:
 
     Attributes:
         weights_R: weights of each rank, biases left out.
-        before_R: neurons of the layer before that each rank has.
         carried_R: what collectives carry of each rank: its values of the layer before, or the sums
             of its neurons.
         received: values that travel forward; nothing where collectives carry them.
@@ -47,7 +46,6 @@ class LayerTraffic:
     """
 
     weights_R: Indices
-    before_R: Indices
     carried_R: Indices
     received: Received
     everything: bool
@@ -106,7 +104,6 @@ def _layer(
         everything = placement.ranks > 1 and not replicated
         return LayerTraffic(
             weights_R=weights_R,
-            before_R=before_R,
             carried_R=here_R if summed else before_R,
             received=_nothing(placement),
             everything=everything,
@@ -135,7 +132,6 @@ def _layer(
     few = most_seeing(topology, widths, layer) <= 2  # see `RankedNetwork`: more add up in f64
     return LayerTraffic(
         weights_R=weights_R,
-        before_R=before_R,
         carried_R=np.zeros_like(before_R),
         received=received,
         everything=False,

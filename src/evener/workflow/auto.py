@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -107,6 +108,11 @@ def check_latitude(wish: TrainingWish, latitude: Latitude) -> None:
         raise InputError(
             "--auto may choose replicas, which ranks that are left could not share evenly: leave "
             "out --on-failure, or --auto"
+        )
+    if wish.precision != "float32":
+        raise InputError(
+            "--auto predicts products in float32, which take another time and less memory than in "
+            f"{wish.precision}: leave out --precision, or --auto"
         )
     if latitude.halo and wish.topology.halo != "full":
         raise InputError("--halo auto chooses the halo: give no other")
@@ -225,8 +231,6 @@ def choose_training(
         InputError: the wish leaves nothing to choose, or not all ranks can be used.
         InfeasibleError: every layout takes longer or more memory than it may.
     """
-    from math import inf
-
     from evener.train.layout import Freedom, choose_layout
     from evener.train.layout_words import reasons, why
 

@@ -5,8 +5,10 @@ what came of it into others. A build holds its project's lock, and so do its ran
 is killed, the next one waits until they have ended as well.
 """
 
+import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +18,7 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.project import DataSection, TrainSection
 from evener.comm.alone import Alone
 from evener.comm.started import is_launched, is_torchrun
-from evener.errors import EvenerError, InputError
+from evener.errors import STOPPED, EvenerError, InputError
 from evener.workflow.ranks import find_launcher, start_ranks
 
 if TYPE_CHECKING:
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from evener.train.sharded_fit import OnEpoch, ShardedFit
 
 TASK, RESULT, FAILURE = "task.json", "result.msgpack", "failure.json"
-_STOPPED: Final = 130
+EPOCH: Final = "epoch "
+"""Begins each line that the first rank writes; the number of an epoch that is done follows."""
+
 _PROGRAM: Final = "evener.workflow.project_rank"
 
 
@@ -113,7 +117,7 @@ def fit_final(
             task.section.ranks,
             [str(folder)],
             module=_PROGRAM,
-            hear=lambda line: on_epoch(int(line)),
+            hear=partial(_hear, on_epoch),
             held=held,
         )
         if code:
@@ -121,9 +125,17 @@ def fit_final(
         return msgspec.msgpack.decode((folder / RESULT).read_bytes(), type=ShardedFit)
 
 
+def _hear(on_epoch: "OnEpoch", line: str) -> None:
+    """Take the number of an epoch from the first rank; what a library prints is passed on."""
+    if line.startswith(EPOCH):
+        on_epoch(int(line.removeprefix(EPOCH)))
+    else:
+        sys.stderr.write(line)
+
+
 def _explain(path: Path, code: int) -> None:
     """Raise what a rank ended with."""
-    if code == _STOPPED:
+    if code == STOPPED:
         raise KeyboardInterrupt
     if not path.is_file():
         raise EvenerError(

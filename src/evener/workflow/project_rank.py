@@ -13,12 +13,11 @@ from pathlib import Path
 
 import msgspec
 
+from evener.artifacts.files import write_first
 from evener.comm.join import joined
 from evener.comm.started import EXIT_CODE_FILE
-from evener.errors import EvenerError, InputError
-from evener.workflow.final import FAILURE, RESULT, TASK, Failure, Task
-
-_STOPPED = 130
+from evener.errors import STOPPED, EvenerError, InputError, InvalidFileError
+from evener.workflow.final import EPOCH, FAILURE, RESULT, TASK, Failure, Task
 
 
 def main(folder: Path) -> None:
@@ -61,22 +60,24 @@ def explain(folder: Path, error: BaseException) -> int:
         error: what was raised.
     """
     if isinstance(error, KeyboardInterrupt):
-        return _STOPPED
+        return STOPPED
     code = EvenerError.exit_code
-    where = "".join(f"{note}: " for note in getattr(error, "__notes__", ()) if note[:3] == "on ")
+    where = "".join(
+        f"{note}: " for note in getattr(error, "__notes__", ()) if note.startswith("on ")
+    )
     message = f"{where}this is a fault of evener: {type(error).__name__}: {error}"
     if isinstance(error, EvenerError):
         code, message = error.exit_code, f"{where}{error}"
     else:
         traceback.print_exception(error)
     failure = Failure(exit_code=code, message=message)
-    with suppress(FileExistsError), (folder / FAILURE).open("xb") as file:
-        file.write(msgspec.json.encode(failure))
+    with suppress(InvalidFileError):  # the code alone is told then; all ranks end all the same
+        write_first(folder / FAILURE, msgspec.json.encode(failure))
     return code
 
 
 def _tell(epoch: int) -> None:
-    sys.stdout.write(f"{epoch}\n")
+    sys.stdout.write(f"{EPOCH}{epoch}\n")
     sys.stdout.flush()
 
 

@@ -91,7 +91,7 @@ class Sweeping(msgspec.Struct, frozen=True, kw_only=True):
 
     def job_of(self, shape: "Shape") -> "Job":
         """Return what a network is trained on, and how."""
-        return self.jobs[_pooled(shape.topology)]
+        return self.jobs[shape.topology.pools_input]
 
 
 def prepare_sweep(wish: SweepWish, *, ranks: int = 1) -> Sweeping:
@@ -115,11 +115,11 @@ def prepare_sweep(wish: SweepWish, *, ranks: int = 1) -> Sweeping:
         Placement.even(topology.shards, ranks)
     jobs: dict[bool, Job] = {}
     for topology in topologies:
-        if _pooled(topology) not in jobs:
+        if topology.pools_input not in jobs:
             training = msgspec.structs.replace(
                 wish.training, topology=topology, shards=topology.shards
             )
-            jobs[_pooled(topology)] = prepare_training(training, ranks=ranks)
+            jobs[topology.pools_input] = prepare_training(training, ranks=ranks)
     first = next(iter(jobs.values())).shape
     shapes = [replace(first, topology=topology) for topology in topologies]
     wider: list[Shape] = []
@@ -164,7 +164,7 @@ def sweep_over_ranks(
         for seed, one in enumerate(seeded(shape, wish.seeds)):
             if progress is not None and communicator.rank == 0:
                 progress(f"training {shape.topology}", number * wish.seeds + seed, total)
-            cells.append(of_jobs[_pooled(shape.topology)].get(one))
+            cells.append(of_jobs[shape.topology.pools_input].get(one))
         points.append(summed_up(shape, cells, equal_weights=number >= plain))
     advice = advise(points)
     job = sweeping.job_of(sweeping.shapes[0])
@@ -250,8 +250,3 @@ def _held(rows: "Rows") -> "Held":
     classes = rows.wanted.shape[1]
     wanted = np.eye(classes, dtype=np.float32)[rows.test_labels]
     return Held(rows.inputs, rows.wanted, rows.test_inputs, wanted)
-
-
-def _pooled(topology: Topology) -> bool:
-    """Whether features have one scaling for all of them; see `evener.train.scaling`."""
-    return topology.coarse > 0 and topology.input == "sharded"

@@ -1,5 +1,6 @@
 """What is to be trained over ranks, and how; read and checked as a whole before anything starts."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -9,6 +10,7 @@ import numpy as np
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import load
+from evener.artifacts.folder import check_place
 from evener.artifacts.front import Front
 from evener.artifacts.project import FILE_NAME, DataSection, load_project
 from evener.artifacts.topology import Topology
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from evener.data.dataset import Dataset
     from evener.train.activations import Activation
     from evener.train.over_ranks import Job, Rows, TrainingResult
+    from evener.train.shape import Shape
 
 Layout = Literal["shards", "paper"]
 Optimiser = Literal["sgd", "momentum", "adamw"]
@@ -97,6 +100,8 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError("a project names its data itself: leave out --data, or give --shape")
         if self.iterations is not None and self.epochs is not None:
             raise InputError("--iterations and --epochs both say for how long: leave out one")
+        if self.log is not None and self.out is not None and _same_file(self.log, self.out):
+            raise InputError(f"--log and -o both write {self.out}: give each a file of its own")
         if self.resume and self.checkpoint is None:
             raise InputError("--resume goes on from a checkpoint: name its folder by --checkpoint")
         if self.on_failure == "shrink":
@@ -117,7 +122,10 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
 
     def _check_paper(self) -> None:
         wrong = {
-            "--halo and the like": self.topology != Topology(),
+            "--halo": self.topology.halo != "full",
+            "--shuffle": self.topology.shuffle,
+            "--coarse": self.topology.coarse > 0,
+            "--input": self.topology.input != "replicated",
             "--replicas": self.replicas > 1,
             "--optimiser": self.optimiser != "sgd",
             "--precision": self.precision != "float32",
@@ -149,50 +157,30 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
     """
     wish.check()
     from evener.train.over_ranks import Job
-    from evener.train.paper import check_workers
-    from evener.train.paper_twin import paper_shape
     from evener.train.recipe import Recipe
-    from evener.train.shape import Shape
-    from evener.train.sharding import Placement
     from evener.train.step_log import check_log
 
     dataset = _dataset(wish)
     widths, activation = _layers(wish, dataset)
-    if wish.layout == "paper":
-        workers = wish.shards or max(1, ranks - 1)
-        if ranks not in (1, workers + 1):
-            raise InputError(
-                f"the paper's layout with {workers} workers on {ranks} ranks: rank 0 is the master "
-                f"and each other one a worker; start {workers + 1} ranks, or leave out --shards"
-            )
-        check_workers(widths, workers + 1)
-    else:
-        _check_replicas(wish.replicas, ranks)
-        Placement.even(wish.shards or ranks // wish.replicas, ranks // wish.replicas)
+    shards = _shards(wish, widths, ranks)
+    batch = wish.batch or (1 if dataset is None else _BATCH)
+    if batch < wish.replicas:
+        raise InputError(
+            f"{count(wish.replicas, 'replica')} and batches of {count(batch, 'row')}: each replica "
+            f"takes a part of a batch; give --batch {wish.replicas} or more, or fewer replicas"
+        )
     if wish.checkpoint is not None:
         _check_checkpoint(wish.checkpoint, resume=wish.resume)
     if wish.log is not None:
         check_log(wish.log, goes_on=wish.resume)
-    batch = wish.batch or (1 if dataset is None else _BATCH)
     rows = _random_rows(widths, batch, wish.seed) if dataset is None else _rows(dataset, wish)
     per_epoch = -(-len(rows.inputs) // batch)
     iterations = wish.iterations or per_epoch * (wish.epochs or 0)
     if not iterations:
         iterations = DEFAULT_ITERATIONS if dataset is None else per_epoch
     last: Activation = "identity" if dataset is None else "softmax"
-    hidden: tuple[Activation, ...] = (activation,) * (len(widths) - 2)
-    if batch < wish.replicas:
-        raise InputError(
-            f"{count(wish.replicas, 'replica')} and batches of {count(batch, 'row')}: each replica "
-            f"takes a part of a batch; give --batch {wish.replicas} or more, or fewer replicas"
-        )
-    shards = wish.shards or ranks // wish.replicas
-    topology = msgspec.structs.replace(wish.topology, shards=shards)
-    shape = Shape(widths, (*hidden, last), topology, wish.seed)
-    if wish.layout == "paper":
-        shape = paper_shape(widths, wish.shards or max(1, ranks - 1), seed=wish.seed)
     return Job(
-        shape=shape,
+        shape=_shape(wish, widths, activation, last, shards),
         rows=rows,
         recipe=Recipe(
             epochs=-(-iterations // per_epoch),
@@ -247,12 +235,46 @@ def _say_nothing(_: int) -> None:
     """Leave it to others."""
 
 
-def _check_replicas(replicas: int, ranks: int) -> None:
-    if ranks % replicas:
+def _same_file(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _shards(wish: TrainingWish, widths: tuple[int, ...], ranks: int) -> int:
+    """Return how many shards there are, or workers; refuse ranks that cannot compute them."""
+    from evener.train.paper import check_workers
+    from evener.train.sharding import Placement
+
+    if wish.layout == "paper":
+        workers = wish.shards or max(1, ranks - 1)
+        if ranks not in (1, workers + 1):
+            raise InputError(
+                f"the paper's layout with {workers} workers on {ranks} ranks: rank 0 is the master "
+                f"and each other one a worker; start {workers + 1} ranks, or leave out --shards"
+            )
+        check_workers(widths, workers + 1)
+        return workers
+    if ranks % wish.replicas:
         raise InputError(
-            f"{count(ranks, 'rank')} for {replicas} replicas: each replica has as many ranks; give "
-            f"--ranks {replicas} or a multiple of it, or other --replicas"
+            f"{count(ranks, 'rank')} for {wish.replicas} replicas: each replica has as many ranks; "
+            f"give --ranks {wish.replicas} or a multiple of it, or other --replicas"
         )
+    each = ranks // wish.replicas
+    shards = wish.shards or each
+    Placement.even(shards, each)  # refuses fewer shards than ranks
+    return shards
+
+
+def _shape(
+    wish: TrainingWish, widths: tuple[int, ...], hidden: Hidden, last: "Activation", shards: int
+) -> "Shape":
+    from evener.train.paper_twin import paper_shape
+    from evener.train.shape import Shape
+
+    if wish.layout == "paper":
+        return paper_shape(widths, shards, seed=wish.seed)
+    activations: tuple[Activation, ...] = (*((hidden,) * (len(widths) - 2)), last)
+    topology = msgspec.structs.replace(wish.topology, shards=shards)
+    return Shape(widths, activations, topology, wish.seed)
 
 
 def _dataset(wish: TrainingWish) -> "Dataset | None":
@@ -327,6 +349,7 @@ def _random_rows(widths: tuple[int, ...], batch: int, seed: int) -> "Rows":
 def _check_checkpoint(folder: Path, *, resume: bool) -> None:
     from evener.train.checkpoint import newest
 
+    check_place(folder)
     found = newest(folder)
     if found is not None and not resume:
         raise InvalidFileError(

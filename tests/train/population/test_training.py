@@ -72,7 +72,7 @@ def individuals(draw: st.DrawFn) -> Individual:
         activation=draw(st.sampled_from(["relu", "tanh", "gelu", "sigmoid", "identity"])),
         seed=draw(st.integers(0, 2**32)),
         optimiser=draw(st.sampled_from(["sgd", "adam"])),
-        learning_rate=draw(st.floats(1e-4, 0.1)),
+        learning_rate=draw(st.floats(1e-4, 0.01)),  # at higher ones rounding grows to any size
         momentum=draw(st.sampled_from([0.0, 0.5, 0.9])),
         weight_decay=draw(st.sampled_from([0.0, 1e-3, 0.1])),
         dropout=draw(st.sampled_from([0.0, 0.0, 0.4])),
@@ -87,7 +87,7 @@ def individuals(draw: st.DrawFn) -> Individual:
     st.integers(1, 9),
     st.integers(0, 2**32),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, deadline=None, derandomize=True)
 def test_each_comes_to_what_it_comes_to_alone(
     population: list[Individual], loss: LossName, batch: int, seed: int
 ) -> None:
@@ -102,7 +102,7 @@ def test_each_comes_to_what_it_comes_to_alone(
     states = train_population(population, rows, course, starts=starts, place=DOUBLE)
 
     for state, twin in zip(states, twins_of(population, starts, rows, course), strict=True):
-        assert state.status == "trained"
+        assert state.status == ("trained" if len(twin.losses) == course.epochs else "diverged")
         assert state.losses == pytest.approx(twin.losses, rel=1e-10, abs=1e-12)
         # What a mask cuts is left alone here, and decays there, where it is multiplied by 0.
         there = {

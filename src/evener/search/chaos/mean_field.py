@@ -12,10 +12,11 @@ B. Poole et al., Exponential expressivity in deep neural networks through transi
 matters, which is called the gain here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import exp, inf, log
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -25,7 +26,9 @@ from evener.search.chaos.activation import ACTIVATIONS, Floats, Name
 
 # The bias variance that each activation is critical at unless told otherwise. With little bias the
 # variance of gelu's sums settles nowhere near χ₁ = 1: from about 0.17 it does.
-BIAS_VARIANCE: Final[dict[Name, float]] = {"tanh": 0.05, "relu": 0.0, "gelu": 0.2, "sigmoid": 0.0}
+BIAS_VARIANCE: Final[Mapping[Name, float]] = MappingProxyType(
+    {"tanh": 0.05, "relu": 0.0, "gelu": 0.2, "sigmoid": 0.0}
+)
 _VARIANCES: Final[Floats] = np.geomspace(1e-9, 1e3, 241)  # where fixed points are looked for
 _HALVINGS: Final = 60
 _REACH: Final = 9.0  # standard deviations, beyond which lies less than 1e-18

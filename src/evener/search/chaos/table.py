@@ -101,8 +101,8 @@ class Probe(Protocol):
             states: [states, hyperparameters].
 
         Returns:
-            [states, steps + 1], the loss before the first step in front; NaN or infinity from where
-            a state diverged.
+            [states, looks], the loss before the first step in front, all on the same rows; NaN or
+            infinity from where a state diverged.
         """
         ...
 
@@ -197,7 +197,7 @@ def probe_table(grid: Grid, probe: Probe, limits: Limits | None = None) -> Probe
     if losses.ndim != 2 or len(losses) != len(states) or losses.shape[1] < 2:
         raise InputError(
             f"a probe of {len(states)} states returned losses of shape {losses.shape}: return one "
-            "row for each state, the first loss and one for each step"
+            "row for each state, with the loss before the first step and at least one later"
         )
     if not np.all(losses[:, 0] > 0) or not np.all(np.isfinite(losses[:, 0])):
         raise InputError(
@@ -215,7 +215,7 @@ def classify(losses: Floats, limits: Limits) -> NDArray[np.intp]:
     """Say of each state whether it is quiescent, active or divergent.
 
     Args:
-        losses: [states, steps + 1].
+        losses: [states, looks].
         limits: where classes end.
 
     Returns:

@@ -1,0 +1,55 @@
+"""Make an individual of what a search proposes."""
+
+from typing import Final
+
+from evener.artifacts.layer_graph import LayerGraph, Recipe
+from evener.errors import InputError
+from evener.train.population.individual import Individual
+
+_ADAM_MOMENTUM: Final = 0.9  # its first beta; a recipe's momentum is sgd's
+
+
+def individual_of(
+    graph: LayerGraph,
+    features: int,
+    outputs: int,
+    *,
+    seed: int,
+    recipe: Recipe | None = None,
+    weight_variance: float = 2.0,
+    bias_variance: float = 0.0,
+) -> Individual:
+    """Return the individual that a graph of layers is.
+
+    Args:
+        graph: as proposed; its own recipe counts before the other.
+        features: inputs.
+        outputs: how many.
+        seed: what weights and the order of rows are drawn from.
+        recipe: where the graph has none; a recipe's defaults if None.
+        weight_variance: see `Individual`.
+        bias_variance: likewise.
+
+    Raises:
+        InputError: nothing leads to the output.
+
+    Example:
+        >>> graph = LayerGraph(widths=(32,), links=((0, 1), (0, 2), (1, 2)))
+        >>> individual_of(graph, 64, 10, seed=0).edges
+        ((0, 1), (0, 2), (1, 2))
+    """
+    if not graph.connected:
+        raise InputError(f"{graph}: nothing leads to its output; repair it, or leave it out")
+    chosen = graph.recipe or recipe or Recipe()
+    return Individual(
+        widths=(features, *graph.widths, outputs),
+        links=graph.links,
+        activation=graph.activation,
+        seed=seed,
+        optimiser=chosen.optimiser,
+        learning_rate=chosen.learning_rate,
+        momentum=chosen.momentum if chosen.optimiser == "sgd" else _ADAM_MOMENTUM,
+        weight_decay=chosen.weight_decay,
+        weight_variance=weight_variance,
+        bias_variance=bias_variance,
+    )

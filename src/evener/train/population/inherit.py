@@ -1,0 +1,129 @@
+"""Begin a child's training from what its parents have learned, layer by layer.
+
+Lamarck's way: what parents learned in their lives is passed on. A link comes from the parent that
+supplied it, after that parent's nodes were brought to the child's widths. What no parent has is
+either silent, so that nothing learned is disturbed, or drawn.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from evener.errors import InputError
+from evener.train.population.individual import Individual, Link
+from evener.train.population.resize import resize
+from evener.train.population.weights import Array, Weights, check_weights, draw_weights
+
+Parent = tuple[Individual, Weights]
+
+
+def inherit(
+    child: Individual,
+    parents: Sequence[Parent],
+    supplied_by: Mapping[Link, int] | None = None,
+) -> Weights:
+    """Return the weights that a child begins from.
+
+    Hidden nodes are the same node in child and parent where they have the same number, and outputs
+    are. A link that no parent can supply begins at 0 where its node inherits another one: there it
+    adds nothing yet, and learns. Into other nodes links are drawn, as `draw_weights` does. So a
+    child that only has more links, nodes or neurons than its one parent has that parent's function,
+    if no link of the parent was taken away.
+
+    Args:
+        child: its seed is what new weights, and copies of neurons, are drawn from.
+        parents: each with what it has learned.
+        supplied_by: which parent a link of the child is from, by number; the first that has it
+            where none is named.
+
+    Raises:
+        InputError: a parent has another input or output, or has not the link that it should
+            supply, or is not there.
+
+    Example:
+        >>> parent = Individual(widths=(4, 3, 2))
+        >>> learned = draw_weights(parent)
+        >>> child = Individual(widths=(4, 3, 2), links=((0, 1), (1, 2), (0, 2)), seed=1)
+        >>> begun = inherit(child, [(parent, learned)])
+        >>> bool((begun.links[1, 2] == learned.links[1, 2]).all()), bool(begun.links[0, 2].any())
+        (True, False)
+    """
+    ready = [_fitted(child, number, *parent) for number, parent in enumerate(parents)]
+    named = supplied_by or {}
+    chosen = {link: _supplier(child, link, ready, named.get(link)) for link in child.edges}
+    drawn = draw_weights(child)
+    links: dict[Link, Array] = {}
+    masks = {}
+    biases = list(drawn.biases)
+    for node in range(1, len(child.widths)):
+        into = [link for link in child.edges if link[1] == node]
+        inherited = [link for link in into if chosen[link] is not None]
+        for link in into:
+            number = chosen[link]
+            if number is None:
+                fresh = drawn.links[link]
+                links[link] = np.zeros_like(fresh) if inherited else fresh
+                continue
+            one = ready[number]
+            links[link] = one.links[link].copy()
+            if link in one.masks:
+                masks[link] = one.masks[link].copy()
+        if inherited:
+            number = chosen[inherited[0]]
+            biases[node - 1] = ready[number or 0].biases[node].copy()
+    weights = Weights(links, tuple(biases), masks)
+    check_weights(child, weights)
+    return weights
+
+
+class _Fitted:
+    """What a parent can supply, by the child's links and nodes."""
+
+    def __init__(
+        self,
+        links: Mapping[Link, Array],
+        masks: Mapping[Link, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]],
+        biases: Mapping[int, Array],
+    ) -> None:
+        self.links, self.masks, self.biases = links, masks, biases
+
+
+def _fitted(child: Individual, number: int, parent: Individual, weights: Weights) -> _Fitted:
+    """Bring a parent to the child's widths where both have a node, and rename its nodes."""
+    ends = (parent.widths[0], parent.widths[-1])
+    if ends != (child.widths[0], child.widths[-1]):
+        raise InputError(
+            f"parent {number} has {ends[0]} inputs and {ends[1]} outputs, the child "
+            f"{child.widths[0]} and {child.widths[-1]}: weights pass on between equals only"
+        )
+    shared = min(len(parent.widths), len(child.widths)) - 1  # nodes of the same number
+    widths = (*child.widths[:shared], *parent.widths[shared:])
+    rng = np.random.default_rng([child.seed % (1 << 64), number])
+    fitted = resize(parent, weights, widths, rng)
+    names = {node: node for node in range(shared)}
+    names[len(parent.widths) - 1] = len(child.widths) - 1
+    renamed = {
+        link: (names[link[0]], names[link[1]])
+        for link in parent.edges
+        if link[0] in names and link[1] in names
+    }
+    return _Fitted(
+        {new: fitted.links[old] for old, new in renamed.items()},
+        {new: fitted.masks[old] for old, new in renamed.items() if old in fitted.masks},
+        {new: fitted.biases[old - 1] for old, new in names.items() if old},
+    )
+
+
+def _supplier(
+    child: Individual, link: Link, ready: Sequence[_Fitted], named: int | None
+) -> int | None:
+    if named is None:
+        return next((number for number, one in enumerate(ready) if link in one.links), None)
+    if not 0 <= named < len(ready):
+        raise InputError(f"parent {named} of {len(ready)} for link {link}: count them from 0")
+    if link not in ready[named].links:
+        raise InputError(
+            f"parent {named} has no link {link} of the child with links {list(child.edges)}: name "
+            "one that has, or none"
+        )
+    return named

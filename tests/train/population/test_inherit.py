@@ -1,0 +1,176 @@
+"""What a child begins from."""
+
+from itertools import combinations
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evener.errors import InputError
+from evener.train.population.answers import answer_population
+from evener.train.population.course import Course, Rows
+from evener.train.population.individual import Individual
+from evener.train.population.inherit import inherit
+from evener.train.population.resize import narrow, resize, widen
+from evener.train.population.training import Place, train_population
+from evener.train.population.weights import Weights, draw_weights
+
+SKIPPING = Individual(
+    widths=(4, 6, 5, 3),
+    links=((0, 1), (1, 2), (0, 2), (1, 3), (2, 3)),
+    activation="gelu",
+    bias_variance=0.3,
+)
+ROWS = torch.randn(20, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+
+
+def answers(individual: Individual, weights: Weights) -> torch.Tensor:
+    return answer_population([individual], [weights], ROWS, "squared")[0]
+
+
+def with_widths(individual: Individual, *widths: int) -> Individual:
+    return msgspec.structs.replace(individual, widths=widths)
+
+
+@st.composite
+def individuals(draw: st.DrawFn) -> Individual:
+    widths = (4, *draw(st.lists(st.integers(1, 8), min_size=1, max_size=3)), 3)
+    pairs = list(combinations(range(len(widths)), 2))
+    links = draw(st.sets(st.sampled_from(pairs))) | {(len(widths) - 2, len(widths) - 1)}
+    return Individual(
+        widths=widths,
+        links=tuple(links),
+        activation=draw(st.sampled_from(["relu", "tanh", "gelu", "sigmoid"])),
+        seed=draw(st.integers(0, 2**32)),
+        bias_variance=0.2,
+    )
+
+
+@given(individuals(), st.data())
+@settings(max_examples=30, deadline=None)
+def test_a_wider_network_has_the_same_function(individual: Individual, data: st.DataObject) -> None:
+    weights = draw_weights(individual)
+    extra = data.draw(
+        st.lists(
+            st.integers(0, 9), min_size=len(individual.widths), max_size=len(individual.widths)
+        )
+    )
+    widths = tuple(
+        width + more if 0 < node < len(individual.widths) - 1 else width
+        for node, (width, more) in enumerate(zip(individual.widths, extra, strict=True))
+    )
+
+    wider = resize(individual, weights, widths, np.random.default_rng(0))
+
+    expected = answers(individual, weights)
+    torch.testing.assert_close(
+        answers(with_widths(individual, *widths), wider), expected, rtol=1e-10, atol=1e-10
+    )
+
+
+def test_copies_of_a_neuron_move_apart() -> None:
+    one, wide = Individual(widths=(4, 1, 3), activation="tanh"), Individual(widths=(4, 3, 3))
+    wide = msgspec.structs.replace(wide, activation="tanh")
+    begun = widen(one, draw_weights(one), 1, 3, np.random.default_rng(0))
+    assert len(np.unique(begun.links[0, 1], axis=1).T) == 1
+
+    [state] = train_population(
+        [wide],
+        Rows(ROWS, ROWS[:, :3]),
+        Course(batch=5, loss="squared"),
+        starts=[begun],
+        place=Place(dtype=torch.float64),
+    )
+
+    assert len(np.unique(state.weights.links[0, 1], axis=1).T) == 3
+
+
+def test_the_neurons_that_weigh_most_stay_in_order() -> None:
+    one = Individual(widths=(1, 4, 1))
+    weights = Weights(
+        {(0, 1): np.array([[3.0, 0.1, 2.0, 9.0]]), (1, 2): np.array([[1.0], [9.0], [2.0], [0.0]])},
+        (np.array([0.0, 0.0, 0.0, 5.0]), np.array([1.0])),
+        {(1, 2): np.array([[True], [True], [True], [False]])},
+    )
+
+    few = narrow(one, weights, 1, 2)
+
+    assert few.links[0, 1].tolist() == [[3.0, 2.0]]
+    assert few.links[1, 2].tolist() == [[1.0], [2.0]]
+    assert few.biases[0].tolist() == [0.0, 0.0]
+    assert few.masks[1, 2].tolist() == [[True], [True]]
+
+
+def test_a_neuron_that_leads_nowhere_is_the_first_to_go_and_changes_nothing() -> None:
+    weights = draw_weights(SKIPPING)
+    weights.links[1, 2][3] = 0
+    weights.links[1, 3][3] = 0
+
+    few = narrow(SKIPPING, weights, 1, 5)
+
+    expected = answers(SKIPPING, weights)
+    torch.testing.assert_close(answers(with_widths(SKIPPING, 4, 5, 5, 3), few), expected)
+
+
+def test_a_child_of_the_same_shape_is_its_parent_whatever_its_rates() -> None:
+    learned = draw_weights(SKIPPING, {(0, 1): np.random.default_rng(0).random((4, 6)) < 0.5})
+    child = msgspec.structs.replace(SKIPPING, seed=5, learning_rate=1e-3)
+
+    begun = inherit(child, [(SKIPPING, learned)])
+
+    for link in child.edges:
+        np.testing.assert_array_equal(begun.links[link], learned.links[link])
+    for one, other in zip(begun.biases, learned.biases, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(begun.masks[0, 1], learned.masks[0, 1])
+    assert not np.shares_memory(begun.links[0, 1], learned.links[0, 1])
+
+
+def test_a_child_with_more_of_everything_has_its_parent_s_function() -> None:
+    child = Individual(
+        widths=(4, 9, 5, 7, 3),
+        links=((0, 1), (0, 2), (0, 4), (1, 2), (1, 4), (2, 3), (2, 4), (3, 4)),
+        activation="gelu",
+        seed=3,
+    )
+    learned = draw_weights(SKIPPING)
+
+    begun = inherit(child, [(SKIPPING, learned)])
+
+    torch.testing.assert_close(answers(child, begun), answers(SKIPPING, learned))
+    assert begun.links[2, 3].any()  # into a new node
+    assert not begun.links[3, 4].any()  # from it into an old one, where it is learned
+
+
+def test_links_come_from_the_parent_that_supplied_them() -> None:
+    one, other = (msgspec.structs.replace(SKIPPING, seed=seed) for seed in (1, 2))
+    parents = [(one, draw_weights(one)), (other, draw_weights(other))]
+
+    begun = inherit(SKIPPING, parents, {(1, 2): 1, (0, 2): 1})
+
+    for link, number in {(0, 1): 0, (1, 2): 1, (0, 2): 1, (1, 3): 0, (2, 3): 0}.items():
+        np.testing.assert_array_equal(begun.links[link], parents[number][1].links[link])
+    np.testing.assert_array_equal(begun.biases[0], parents[0][1].biases[0])
+    np.testing.assert_array_equal(begun.biases[1], parents[1][1].biases[1])
+
+
+def test_what_cannot_be_inherited_is_refused() -> None:
+    weights, rng = draw_weights(SKIPPING), np.random.default_rng(0)
+    more = msgspec.structs.replace(SKIPPING, links=(*SKIPPING.edges, (0, 3)))
+    with pytest.raises(InputError, match="parent 0 has 4 inputs and 3 outputs, the child 4 and 2"):
+        inherit(Individual(widths=(4, 2)), [(SKIPPING, weights)])
+    with pytest.raises(InputError, match=r"parent 0 has no link \(0, 3\) of the child"):
+        inherit(more, [(SKIPPING, weights)], {(0, 3): 0})
+    with pytest.raises(InputError, match=r"parent 1 of 1 for link \(0, 1\): count them from 0"):
+        inherit(SKIPPING, [(SKIPPING, weights)], {(0, 1): 1})
+    with pytest.raises(InputError, match="5 neurons for node 1, which has 6: widening takes none"):
+        widen(SKIPPING, weights, 1, 5, rng)
+    with pytest.raises(InputError, match="0 neurons for node 1, which has 6: narrowing leaves"):
+        narrow(SKIPPING, weights, 1, 0)
+    with pytest.raises(InputError, match="node 3 of nodes 0 to 3 is not hidden"):
+        narrow(SKIPPING, weights, 3, 1)
+    with pytest.raises(InputError, match=r"widths \(4, 6, 3\) for an individual with"):
+        resize(SKIPPING, weights, (4, 6, 3), rng)
