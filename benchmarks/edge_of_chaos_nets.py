@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log, sqrt
+from math import ceil, log, sqrt
 from typing import Final
 
 import numpy as np
@@ -113,6 +113,9 @@ def train(
 ) -> Learnt:
     """Train by steps with momentum, every network with its own rate, all on the same batches.
 
+    Rates fall to 0 in a line: else a rate that is best for a few epochs lets a deep network burst
+    after many.
+
     Args:
         batch: the networks; they change.
         rates: a learning rate for each.
@@ -123,6 +126,8 @@ def train(
     """
     speeds = [torch.zeros_like(one) for one in batch.parameters()]
     rate = torch.tensor(rates)[:, None, None]
+    steps = epochs * ceil(len(rows.inputs) / size)
+    step = 0
     order = torch.Generator().manual_seed(20_26)
     gradients = batch.back(rows.inputs[:size], rows.labels[:size])
     ends = gradients[0], gradients[len(batch.weights) - 1]
@@ -140,7 +145,8 @@ def train(
             with torch.no_grad():
                 for one, speed, down in zip(batch.parameters(), speeds, found, strict=True):
                     speed.mul_(MOMENTUM).add_(down)
-                    one.sub_(rate * speed)
+                    one.sub_(rate * (1 - step / steps) * speed)
+            step += 1
     with torch.no_grad():
         right = batch.answers(rows.test_inputs).argmax(dim=2) == rows.test_labels
     loss = np.stack(seen)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from evener.errors import InputError
 from evener.search.markov import (
@@ -18,6 +19,10 @@ from evener.search.markov import (
     survival,
     transitions,
 )
+from evener.search.variation import cross, invert
+
+Networks = NDArray[np.bool_]
+Drawn = np.random.Generator
 
 advantages = st.floats(0.05, 20.0)
 populations = st.integers(1, 60)
@@ -104,23 +109,16 @@ def test_the_stationary_law_stays(population: int, advantage: float, mutation: f
     assert settled.min() >= -1e-12
 
 
-def evolve(
-    networks: np.ndarray, advantage: float, mutation: float, rng: np.random.Generator
-) -> np.ndarray:
-    """Select parents by roulette, cross them over at one point, turn bits over: [runs, N, bits]."""
+def evolve(networks: Networks, advantage: float, mutation: float, rng: Drawn) -> Networks:
+    """Draw parents in proportion to fitness, cross over, invert bits: [runs, N, bits]."""
     runs, population, bits = networks.shape
     fitness = np.where(networks[:, :, bits // 2], advantage, 1.0)
     chances = np.cumsum(fitness, axis=1) / fitness.sum(axis=1, keepdims=True)
-    drawn = rng.random((runs, population, 1))
+    drawn = rng.random((runs, 2 * population, 1))
     parents = (drawn > chances[:, None, :]).sum(axis=2)
-    chosen = np.take_along_axis(networks, parents[:, :, None], axis=1)
-    first, second = chosen[:, 0::2], chosen[:, 1::2]
-    points = rng.integers(1, bits, (runs, population // 2, 1))
-    head = np.arange(bits) < points
-    children = np.concatenate(
-        [np.where(head, first, second), np.where(head, second, first)], axis=1
-    )
-    return children ^ (rng.random(children.shape) < mutation)
+    pairs = np.take_along_axis(networks, parents[:, :, None], axis=1).reshape(-1, 2, bits)
+    children = cross(pairs[:, 0], pairs[:, 1], np.full(len(pairs), 0.9), rng)
+    return invert(children, np.full(len(pairs), mutation), rng).reshape(networks.shape)
 
 
 def distance(one: np.ndarray, other: np.ndarray) -> float:
@@ -128,7 +126,7 @@ def distance(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.abs(np.cumsum(one) - np.cumsum(other)).max())
 
 
-RUNS = 3000
+RUNS = 1500
 FAR = 1.63 / RUNS**0.5  # reached by one in a hundred if the distributions are the same
 
 
@@ -152,7 +150,7 @@ def test_the_genetic_algorithm_goes_over_as_the_chain_says(
 
 def test_the_genetic_algorithm_loses_links_when_the_chain_says() -> None:
     rng = np.random.default_rng(5)
-    population, bits, copies, advantage, longest = 10, 5, 5, 1.2, 120
+    population, bits, copies, advantage, longest = 10, 5, 5, 1.2, 70
     networks = rng.random((RUNS, population, bits)) < 0.5
     networks[:, :, bits // 2] = np.arange(population) < copies
     ended = np.full(RUNS, longest)
@@ -169,8 +167,8 @@ def test_the_genetic_algorithm_loses_links_when_the_chain_says() -> None:
     found = fate(population, advantage)
     seen = np.bincount(ended, minlength=longest + 1)[:longest] / RUNS
     assert np.abs(np.cumsum(seen) - expected).max() < FAR
-    assert (counts == 0).mean() == pytest.approx(found.lost[copies], abs=0.02)
-    assert ended.mean() == pytest.approx(found.generations[copies], rel=0.04)
+    assert (counts == 0).mean() == pytest.approx(found.lost[copies], abs=0.03)
+    assert ended.mean() == pytest.approx(found.generations[copies], rel=0.06)
 
 
 def test_survival_weighs_each_link_by_the_networks_that_have_it() -> None:

@@ -3,8 +3,7 @@
 A row of data and a near one pass through layers whose links are there with probability λ; after
 each layer the second is moved back to its first distance, so that χ₁ is measured where the theory
 puts it: at small distances. Walking along densities until χ₁ passes 1 is what Langton did with
-rule tables, whose λ he raised step by step. Theory is that of infinite width: at a width of 400
-tanh measures about 1 % less χ₁, and so a critical density that is about 0.01 higher.
+rule tables, whose λ he raised step by step.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from evener.errors import InfeasibleError, InputError
 from evener.search.chaos.activation import ACTIVATIONS, Floats, Name
 from evener.search.chaos.langton import Lambda
 
-_NEAR: Final = 0.2  # of ln χ₁, which is about a line over the density so near to 0
+_NEAR: Final = 0.2  # of ln χ₁, which is about a parabola over the density so near to 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +147,20 @@ def walk(
 def _crossing(densities: Sequence[float], logs: Sequence[float]) -> float:
     """Interpolate where the logarithm is 0.
 
-    A line through all densities that are near averages the noise of each. Where fewer than three
-    are, it goes through the two that enclose the first crossing.
+    A parabola through all densities that are near averages the noise of each; a line would not do,
+    since χ₁ of tanh rises less and less. Where fewer than four are near, it is a line through the
+    two that enclose the first crossing.
     """
     near = [at for at, one in enumerate(logs) if abs(one) < _NEAR]
-    if len(near) < 3:
+    degree = 2
+    if len(near) < 4:
         above = next(at for at, (one, next_) in enumerate(pairwise(logs), 1) if one <= 0 < next_)
-        near = [above - 1, above]
         if logs[above - 1] == -inf:
             return densities[above]
-    slope, start = np.polyfit([densities[at] for at in near], [logs[at] for at in near], 1)
-    return float(-start / slope)
+        near, degree = [above - 1, above], 1
+    # The density over ln χ₁, so that it is read off at 0.
+    found = np.polyfit([logs[at] for at in near], [densities[at] for at in near], degree)
+    return float(found[-1])
 
 
 def _mean_log(chi: Sequence[float]) -> float:
