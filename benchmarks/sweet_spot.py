@@ -261,9 +261,10 @@ def read(data: str) -> Held:
         mixed = (_mixed(plain.inputs_BI), _mixed(plain.test_inputs_BI))
         return Held(mixed[0], plain.wanted_BO, mixed[1], plain.test_wanted_BO)
     stem = data.lower()
-    path = Path(os.environ.get("EVENER_TEST_DATA", ".")) / stem / f"{stem}.npz"
-    if not path.exists():
-        raise InputError(f"{path} is not there; name its folder by EVENER_TEST_DATA")
+    name = f"{stem}/{stem}.npz"
+    path = Path(os.environ.get("EVENER_TEST_DATA", ".")) / name
+    if not path.exists():  # said in a record, which is of no machine's folders
+        raise InputError(f"{name} is not in the folder that EVENER_TEST_DATA names")
     with np.load(path) as file:
         x_train, y_train = file["x_train"][:PICTURE_ROWS], file["y_train"][:PICTURE_ROWS]
         x_test, y_test = file["x_test"], file["y_test"]

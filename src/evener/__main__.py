@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -30,14 +31,19 @@ def main() -> NoReturn:
         code = _tell(code, Path(told))
     if code == STOPPED:
         os._exit(code)  # a library that was interrupted may have Python end by the signal instead
+    if "EVENER_OUTLIVED" in os.environ:  # see evener.comm.survive
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # whoever read it may be gone
+                stream.flush()
+        os._exit(code)  # Open MPI's MPI_Finalize may wait for ever for a rank that ended
     sys.exit(code)
 
 
 def _tell(code: int, told: Path) -> int:
     """Leave rank 0's exit code to whoever started the ranks, and let none of them seem to fail."""
-    from evener.comm.started import LEADS, own_rank
+    from evener.comm.started import OUTLIVED, own_rank
 
-    if own_rank() == 0 or LEADS in os.environ:
+    if os.environ.get(OUTLIVED, str(own_rank())) == "0":
         told.write_text(str(code))
     return 0
 

@@ -58,7 +58,7 @@ def test_digits_are_split_once_and_mixing_keeps_them() -> None:
 def test_data_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("EVENER_TEST_DATA", str(tmp_path))
 
-    with pytest.raises(InputError, match=r"fashion-mnist\.npz is not there; name its folder by"):
+    with pytest.raises(InputError, match=r"fashion-mnist\.npz is not in the folder that"):
         sweet_spot.read("Fashion-MNIST")
 
 

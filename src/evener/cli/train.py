@@ -170,7 +170,10 @@ def _train(wish: "TrainingWish", communicator: "Communicator") -> "TrainingResul
     def lost(ended: int) -> None:
         if communicator.rank == 0:  # which another one may have been before
             left = count(communicator.size, "rank")
-            output.note(f"{count(ended, 'rank')} ended; from the last checkpoint go on: {left}")
+            output.note(
+                f"{count(ended, 'rank')} ended; left are {left}, which go on from the last "
+                "checkpoint, or from the start without one"
+            )
 
     with output.progress() if communicator.rank == 0 else nullcontext() as report:
         trained = workflow.train_over_ranks(

@@ -9,8 +9,8 @@ from evener.errors import InputError
 EXIT_CODE_FILE: Final = "EVENER_EXIT_CODE_FILE"
 """Names the file where rank 0 leaves its exit code: what mpiexec makes of it differs."""
 
-LEADS: Final = "EVENER_LEADS"
-"""Set where a rank became rank 0 because that before it ended."""
+OUTLIVED: Final = "EVENER_OUTLIVED"
+"""Set where a rank outlived another: to its number among those that are left."""
 
 # Of Open MPI, of MPICH and its like, and of Slurm's srun.
 _SIZES: Final = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")

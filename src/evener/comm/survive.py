@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from evener.comm.communicator import Communicator
 from evener.comm.mpi_library import MpiLibrary
-from evener.comm.started import LEADS, outlive
+from evener.comm.started import OUTLIVED, outlive
 from evener.errors import InputError, RankLostError
 
 ResultT = TypeVar("ResultT")
@@ -91,6 +91,5 @@ def surviving(
             return done[0]
         before = ranks.size
         ranks.shrink()
-        if ranks.rank == 0:
-            os.environ[LEADS] = "1"  # it speaks for all, and leaves the exit code
+        os.environ[OUTLIVED] = str(ranks.rank)  # see evener.__main__, which ends the process
         lost(before - ranks.size)

@@ -99,6 +99,8 @@ def hypervolume(objectives: Objectives, reference: NDArray[np.float64]) -> float
         return float(reference[0] - inside.min())
     inside = inside[inside[:, -1].argsort(kind="stable")]
     heights = np.diff(np.append(inside[:, -1], reference[-1]))
+    if len(reference) == 2:  # the same without recursion
+        return float(heights @ (reference[0] - np.minimum.accumulate(inside[:, 0])))
     return sum(
         float(height) * hypervolume(inside[: index + 1, :-1], reference[:-1])
         for index, height in enumerate(heights)

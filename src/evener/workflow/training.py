@@ -235,6 +235,15 @@ def _say_nothing(_: int) -> None:
     """Leave it to others."""
 
 
+def _check_shards(shards: int, widths: tuple[int, ...]) -> None:
+    if shards > max(widths):
+        raise InputError(
+            f"{shards} shards of layers of {count(max(widths), 'neuron')} at most, so that some "
+            f"shards would have none anywhere: give --shards {max(widths)} or fewer, and no more "
+            "ranks"
+        )
+
+
 def _same_file(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
@@ -261,6 +270,7 @@ def _shards(wish: TrainingWish, widths: tuple[int, ...], ranks: int) -> int:
     each = ranks // wish.replicas
     shards = wish.shards or each
     Placement.even(shards, each)  # refuses fewer shards than ranks
+    _check_shards(shards, widths)
     return shards
 
 
