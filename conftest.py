@@ -1,5 +1,10 @@
-"""Which modules pytest looks into for examples: not those whose optional package is missing."""
+"""Which modules pytest looks into for examples: not those whose optional package is missing.
 
+A shell ignores Ctrl-C for what it runs in the background, and so does whatever that starts; tests
+of Ctrl-C hear it all the same.
+"""
+
+import signal
 from importlib.util import find_spec
 
 # Modules that cannot be imported without it; their doctests and tests are skipped.
@@ -28,3 +33,8 @@ collect_ignore = [
     *([] if find_spec("ncnn") else _NCNN),
     *([] if find_spec("torch") and find_spec("onnx2fx") else _PYTORCH),
 ]
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C interrupt the tests, wherever they were started."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
