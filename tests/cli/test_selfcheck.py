@@ -118,7 +118,8 @@ def test_ranks_are_started_with_the_same_words(
 ) -> None:
     started: list[tuple[int, Sequence[str]]] = []
 
-    def start(number: int, words: Sequence[str]) -> int:
+    def start(number: int, words: Sequence[str], *, outliving: bool) -> int:
+        assert not outliving
         started.append((number, words))
         return 7
 
