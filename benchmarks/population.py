@@ -63,7 +63,7 @@ def main() -> None:
     if options.device != "cpu":
         print(f"wanted of the last: {WANTED_ON_GPU:,} model-steps/s together")
     if options.out is not None:
-        found = {"torch": torch.__version__, "rounds": options.rounds, "rows": rows}
+        found = {"torch": str(torch.__version__), "rounds": options.rounds, "rows": rows}
         write_record(options.out, found)
 
 
