@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evener.search.pruning.dead import as_dense, connected, liveness, remove_dead
@@ -31,6 +31,7 @@ def test_answers_stay_as_they_are(draw: Draw, seed: int, density: float) -> None
     assert small.weights <= net.weights
 
 
+@example(seed=28541, density=0.3)  # two links were left that a second pass took
 @unhurried
 @nets
 def test_a_second_time_changes_nothing(draw: Draw, seed: int, density: float) -> None:

@@ -65,6 +65,18 @@ def remove_dead(net: Net) -> Net:
     Returns:
         One that answers the same, to rounding. A second time changes nothing.
     """
+    while True:  # what goes from one joined layer may leave others without a use
+        small = _without_dead(net)
+        if small.links == net.links and _widths(small) == _widths(net):
+            return small
+        net = small
+
+
+def _widths(net: Net) -> list[int]:
+    return [layer.width for layer in net.layers]
+
+
+def _without_dead(net: Net) -> Net:
     live = liveness(net)
     folded = _fold(net, live.reached)
     stay = [np.ones(layer.width, dtype=bool) for layer in net.layers]
