@@ -73,6 +73,8 @@ class Learning:
                 features=dataset.features.shape[1],
                 classes=dataset.classes,
                 rows=dataset.row_counts,
+                task=dataset.task,
+                picture=dataset.picture,
             )
 
         inputs = {
