@@ -82,6 +82,16 @@ def file_bytes(network: Network) -> int:
     return sum(one.nbytes for one in weights if one is not None) + _NODE_BYTES * len(graph)
 
 
+def draft_file(network: Network) -> bytes:
+    """Return the ONNX file of a draft, which takes any number of rows, as those of training do."""
+    proto = ir.to_proto(network.model)
+    del proto.graph.value_info[:]  # shapes of one row
+    for value in (*proto.graph.input, *proto.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "batch"
+    content: bytes = proto.SerializeToString()
+    return content
+
+
 def _as_graph(found: Architecture | LayerGraph) -> LayerGraph:
     if isinstance(found, LayerGraph):
         return found
