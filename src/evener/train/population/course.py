@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from evener.errors import InputError, InvalidDataError
-from evener.train.population.individual import Individual
 from evener.train.population.losses import LOSSES, LossName
+from evener.train.population.trainee import Trainee
 from evener.train.recipe import Recipe, ScheduleName
 
 
@@ -77,7 +77,7 @@ class Rows:
         return Rows(self.inputs.to(device, dtype), self.wanted.to(device, dtype))
 
 
-def check_rows(rows: Rows, loss: LossName, individuals: Sequence[Individual]) -> None:
+def check_rows(rows: Rows, loss: LossName, individuals: Sequence[Trainee]) -> None:
     """Check that a population can learn from rows by a loss.
 
     Raises:
@@ -112,8 +112,8 @@ def check_rows(rows: Rows, loss: LossName, individuals: Sequence[Individual]) ->
         )
     ends = (inputs.shape[1], wanted.shape[1])
     for index, one in enumerate(individuals):
-        if (one.widths[0], one.widths[-1]) != ends:
+        if one.ends != ends:
             raise InputError(
-                f"individual {index} has {one.widths[0]} inputs and {one.widths[-1]} outputs, the "
+                f"individual {index} has {one.ends[0]} inputs and {one.ends[1]} outputs, the "
                 f"rows {ends[0]} and {ends[1]}: give the same to all"
             )

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from evener.train.population.course import Rows
 from evener.train.population.losses import LossName
+from evener.train.population.kinds import Way
 from evener.train.population.optimiser import Optimiser
-from evener.train.population.passes import Passes
 
 
 class Watch:
@@ -34,7 +34,7 @@ class Watch:
         self.node_P = torch.zeros_like(self.step_P)
         self.now = torch.full((), step, dtype=torch.int64, device=device)
 
-    def see(self, loss_P: Tensor, passes: Passes) -> None:
+    def see(self, loss_P: Tensor, passes: Way) -> None:
         """Look at the losses of a step, none of which need be waited for.
 
         Args:
@@ -65,7 +65,7 @@ class Step:
 
     def __init__(
         self,
-        passes: Passes,
+        passes: Way,
         optimiser: Optimiser,
         rows: Rows,
         batch: int,

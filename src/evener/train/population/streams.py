@@ -16,11 +16,12 @@ from torch import Tensor
 from evener.train.draw import row_order, units_kept
 from evener.train.population.buckets import node_in
 from evener.train.population.individual import Individual
+from evener.train.population.trainee import Trainee
 
 _TOGETHER: Final = 16  # steps whose masks are drawn in one go
 
 
-def epoch_order(individuals: Sequence[Individual], epoch: int, rows: int) -> Tensor:
+def epoch_order(individuals: Sequence[Trainee], epoch: int, rows: int) -> Tensor:
     """Return the order in which each individual takes the rows of the data, (N, P).
 
     Args:
