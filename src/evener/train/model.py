@@ -1,4 +1,4 @@
-"""An architecture as a torch module: raw features in, class probabilities out.
+"""A network as a torch module: raw features in, class probabilities out.
 
 Shapes in names: B rows of a batch, F features, C classes.
 """
@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.conv_stack import ConvStack
+from evener.artifacts.layer_graph import LayerGraph, Spread
+from evener.artifacts.networks import Network
 from evener.errors import InputError
+from evener.train.graph import GraphLayers
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
@@ -22,7 +26,7 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
 
 
 class Classifier(nn.Module):
-    """A multilayer perceptron with the standardisation of its features inside.
+    """Layers with the standardisation of its features inside.
 
     Standardisation is part of the network, so that whoever runs it needs no other code, and what
     is measured is all of it.
@@ -36,13 +40,19 @@ class Classifier(nn.Module):
     scale: Tensor
 
     def __init__(
-        self, architecture: Architecture, x_BF: NDArray[np.float32], classes: int, *, seed: int
+        self,
+        network: Network,
+        x_BF: NDArray[np.float32],
+        classes: int,
+        *,
+        seed: int,
+        spread: Spread | None = None,
     ) -> None:
         super().__init__()
         mean_F, scale_F = standardisation(x_BF)
         self.register_buffer("mean", torch.from_numpy(mean_F))
         self.register_buffer("scale", torch.from_numpy(scale_F))
-        self.layers = _layers(architecture, x_BF.shape[1], classes, seed)
+        self.layers = _layers(network, x_BF.shape[1], classes, seed, spread or Spread())
 
     def logits(self, x_BF: Tensor) -> Tensor:
         """Return the logarithms (B, C) of the probabilities, but for a constant in each row."""
@@ -77,7 +87,16 @@ def predict(model: Classifier, x_BF: NDArray[np.float32]) -> NDArray[np.float32]
     return p_BC
 
 
-def _layers(architecture: Architecture, features: int, classes: int, seed: int) -> nn.Sequential:
+def _layers(network: Network, features: int, classes: int, seed: int, spread: Spread) -> nn.Module:
+    match network:
+        case LayerGraph():
+            return GraphLayers(network, features, classes, seed=seed, spread=spread)
+        case ConvStack():
+            raise InputError(f"{network}: convolutions cannot be trained as a final network yet")
+    return _chain(network, features, classes, seed)
+
+
+def _chain(architecture: Architecture, features: int, classes: int, seed: int) -> nn.Sequential:
     if architecture.family == "forest":
         raise InputError(
             f"{architecture} is no network; it is trained as a baseline. Give a family 'mlp' or "
