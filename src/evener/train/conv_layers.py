@@ -16,8 +16,8 @@ class ConvLayer:
     """One operation, and what stands around it.
 
     Attributes:
-        operation: a convolution, one of each channel by itself, an average of 3x3 places, or a dense
-            layer, before the first of which the mean of each channel is taken.
+        operation: a convolution, one of each channel by itself, an average of 3x3 places, or a
+            dense layer, before the first of which the mean of each channel is taken.
         inputs: channels or units that come in.
         outputs: that go out.
         kernel: places of a convolution's window, in height and in width.
@@ -87,11 +87,7 @@ def _layers_of(block: Block, channels: int) -> list[ConvLayer]:
     adds = block.residual
     match block.kind:
         case "pool3x3":
-            return [
-                ConvLayer(
-                    "pool", channels, channels, 3, block.stride, opens=adds, adds=adds
-                )
-            ]
+            return [ConvLayer("pool", channels, channels, 3, block.stride, opens=adds, adds=adds)]
         case "depthwise3x3":
             return [
                 ConvLayer("depthwise", channels, channels, 3, block.stride, opens=adds),

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from evener.train.population.convolutional import Convolutional
 from evener.train.population.dense import Dense
-from evener.train.population.individual import Individual
 from evener.train.population.kinds import Kind, TraineeT
 from evener.train.population.losses import LossName, answers_of
 from evener.train.population.training import Member, by_kind
@@ -40,6 +39,7 @@ def answer_population(
         InputError: weights that are not the individuals', or an unknown loss.
 
     Example:
+        >>> from evener.train.population.individual import Individual
         >>> from evener.train.population.weights import draw_weights
         >>> one = Individual(widths=(2, 4, 3))
         >>> [answer] = answer_population([one], [draw_weights(one)], torch.ones(5, 2), "squared")

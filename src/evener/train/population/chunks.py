@@ -1,8 +1,8 @@
 """Decide how many individuals of a stack are trained at a time.
 
-Of dense networks, on cores, those whose weights stay in the cache while all of them take a step: individuals need
-nothing of one another, so a chunk is trained to the end before the next one begins. On a GPU as
-many as its memory holds. What is too many after all is found out, and halved.
+Individuals need nothing of one another, so a chunk is trained to the end before the next begins. Of
+dense networks, on cores, it holds those whose weights stay in the cache while all of them take a
+step; on a GPU as many as its memory holds. What is too many after all is found out, and halved.
 """
 
 import os

@@ -29,6 +29,7 @@ class ConvIndividual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         weight_decay: of weights and biases, added to the gradient as in PyTorch.
         weight_variance: of a weight, times the numbers that its sum adds up; with 2 a relu network
             starts at the edge of chaos (He et al., 2015).
+        bias_variance: of a bias.
 
     Example:
         >>> conv = Block(kind="conv3x3", channels=8, stride=2)
@@ -48,6 +49,7 @@ class ConvIndividual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     momentum: float = 0.9
     weight_decay: float = 0.0
     weight_variance: float = 2.0
+    bias_variance: float = 0.0
 
     def __post_init__(self) -> None:
         """Check what no type says.
@@ -72,11 +74,11 @@ class ConvIndividual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             raise InputError(f"a learning rate of {self.learning_rate}: give a number above 0")
         if not 0 <= self.momentum < 1:
             raise InputError(f"momentum {self.momentum}: give 0 or more, and less than 1")
-        rest = (self.weight_decay, self.weight_variance)
+        rest = (self.weight_decay, self.weight_variance, self.bias_variance)
         if min(rest) < 0 or not all(map(isfinite, rest)):
             raise InputError(
-                f"weight decay {rest[0]} and variance {rest[1]} of weights: give numbers of 0 or "
-                "more"
+                f"weight decay {rest[0]} and variances {rest[1]} of weights, {rest[2]} of biases: "
+                "give numbers of 0 or more"
             )
 
     @property

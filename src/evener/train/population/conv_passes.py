@@ -1,8 +1,9 @@
 """Go forward and back through a stack of convolutional networks that have one shape.
 
-Channels of all individuals stand side by side, and a convolution of groups keeps them apart; of one
-individual it is a plain convolution. Gradients are autograd's, added where the optimiser keeps them.
-Shapes in names: P individuals, B rows of a batch, I inputs, O outputs, C channels, H height, W width.
+Channels of all individuals stand side by side, and convolutions of groups keep them apart; of one
+individual they are plain ones. Gradients are autograd's, added where the optimiser keeps them.
+Shapes in names: P individuals, B rows of a batch, I inputs, O outputs, C channels, H height, W
+width.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +49,8 @@ class ConvPasses:
         self._activate = ACTIVATIONS[activation]
         # Leaves of autograd over the same memory, which the optimiser moves.
         self._kernels = [one.detach().requires_grad_() for one in weights.links.values()]
-        self._biases = [one.detach().requires_grad_() for one in weights.biases[1:]]
+        self._biases = weights.blocks[-1].detach().requires_grad_()
+        self._outputs = [layer.outputs for layer in layers if layer.shape]
         self._people = len(weights.blocks[0])
         self._sums: list[Tensor] = []
         self._gradient = weights.blocks[0].new_empty(())
@@ -61,7 +63,8 @@ class ConvPasses:
         """
         self._sums = []
         y = kept = self._pictures(x_PBI)
-        weighted = iter(zip(self._kernels, self._biases, strict=True))
+        biases = torch.split(self._biases.unsqueeze(1), self._outputs, 2)
+        weighted = iter(zip(self._kernels, biases, strict=True))
         for layer in self._layers:
             if layer.opens:
                 kept = y
@@ -89,8 +92,7 @@ class ConvPasses:
             optimiser.begin(block)
         for kernel, own in zip(self._kernels, gradient.links.values(), strict=True):
             kernel.grad = own
-        for bias, own in zip(self._biases, gradient.biases[1:], strict=True):
-            bias.grad = own
+        self._biases.grad = gradient.blocks[-1]
         torch.autograd.backward(self._output, self._gradient)
         for block in range(len(gradient.blocks)):
             optimiser.step(block)
@@ -101,7 +103,7 @@ class ConvPasses:
         for number in range(len(self._sums), 0, -1):
             sums = self._sums[number - 1]
             if sums.ndim == 4:
-                sums = sums.unflatten(1, (self._people, -1)).transpose(0, 1)
+                sums = torch.unflatten(sums, 1, (self._people, -1)).transpose(0, 1)
             finite_P = torch.isfinite(sums).flatten(1).all(1)
             found_P = torch.where(finite_P, found_P, number)
         return found_P
@@ -109,14 +111,14 @@ class ConvPasses:
     def _pictures(self, x_PBI: Tensor) -> Tensor:
         """Return pictures (B, P x C, H, W) of rows, the channels of a place side by side."""
         channels, height, width = self._picture
-        x_PBCHW = x_PBI.unflatten(2, (channels, height, width))
+        x_PBCHW = torch.unflatten(x_PBI, 2, (channels, height, width))
         x_BCHW = x_PBCHW.transpose(0, 1).reshape(-1, self._people * channels, height, width)
         return x_BCHW.contiguous(memory_format=torch.channels_last)
 
     def _sum(self, layer: ConvLayer, y: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
         if layer.operation == "dense":
             if y.ndim == 4:
-                y = y.mean((2, 3)).unflatten(1, (self._people, -1)).transpose(0, 1)
+                y = torch.unflatten(y.mean((2, 3)), 1, (self._people, -1)).transpose(0, 1)
             return torch.baddbmm(bias, y, kernel)
         groups = self._people * (layer.inputs if layer.operation == "depthwise" else 1)
         return functional.conv2d(

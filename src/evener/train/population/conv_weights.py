@@ -15,7 +15,7 @@ def draw_conv_weights(individual: ConvIndividual) -> Weights:
     A weight is normal, with the individual's variance over the numbers that its sum adds up (He et
     al., 2015). What several residual blocks add up to grows with each, so there the variance is
     divided by how many there are (Hanin and Rolnick, "How to start training", 2018). The second
-    layer of a depthwise block has no activation before it, and half the variance. Biases are 0.
+    layer of a depthwise block has no activation before it, and half the variance.
 
     Args:
         individual: whose.
@@ -40,7 +40,11 @@ def draw_conv_weights(individual: ConvIndividual) -> Weights:
             variance /= residual
         links[node - 1, node] = drawn.reshape(layer.shape) * variance**0.5
         before = layer
-    return Weights(links, tuple(np.zeros(one.outputs) for one in layers))
+    biases = [
+        link_weights(individual.seed, node, node, one.outputs) * individual.bias_variance**0.5
+        for node, one in enumerate(layers, 1)
+    ]
+    return Weights(links, tuple(biases))
 
 
 def check_conv_weights(individual: ConvIndividual, weights: Weights) -> None:
@@ -73,7 +77,7 @@ def inherit_conv(child: ConvIndividual, parent: ConvIndividual, learned: Weights
     """Return the weights that a child begins from: a parent's where a layer has the same shape.
 
     Layers are compared from the first on, and from the output back, so that a block that came in or
-    went away moves no layer from its place beside an end. What no layer of the parent fits is drawn.
+    went away moves no layer from its place beside an end. What no parent's layer fits is drawn.
 
     Args:
         child: its seed is what new weights are drawn from.
@@ -89,7 +93,9 @@ def inherit_conv(child: ConvIndividual, parent: ConvIndividual, learned: Weights
     mine, theirs = child.weighted, parent.weighted
     most = min(len(mine), len(theirs))
     front = next((at for at in range(most) if mine[at] != theirs[at]), most)
-    back = next((at for at in range(most - front) if mine[-1 - at] != theirs[-1 - at]), most - front)
+    back = next(
+        (at for at in range(most - front) if mine[-1 - at] != theirs[-1 - at]), most - front
+    )
     pairs = [(at, at) for at in range(front)]
     pairs += [(len(mine) - 1 - at, len(theirs) - 1 - at) for at in range(back)]
     for own, other in pairs:

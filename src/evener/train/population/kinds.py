@@ -75,9 +75,7 @@ class Form(Protocol[TraineeT_contra]):
     def layer_of(self, individual: TraineeT_contra, place: int, /) -> int:
         """Return which layer of an individual stands at one of the stack's."""
 
-    def passes(
-        self, individuals: Sequence[TraineeT_contra], weights: Stack, batch: int, /
-    ) -> Way:
+    def passes(self, individuals: Sequence[TraineeT_contra], weights: Stack, batch: int, /) -> Way:
         """Return the way through a stack of individuals, for batches of so many rows."""
 
     def dropout(

@@ -46,7 +46,11 @@ class Layout:
         return Passes(self._bucket, individuals, weights, batch)
 
     def dropout(
-        self, individuals: Sequence[Individual], batch: int, dtype: torch.dtype, device: torch.device
+        self,
+        individuals: Sequence[Individual],
+        batch: int,
+        dtype: torch.dtype,
+        device: torch.device,
     ) -> Dropout | None:
         """Return what leaves neurons out; None if no individual wants it."""
         if not any(one.dropout for one in individuals):
@@ -54,7 +58,11 @@ class Layout:
         return Dropout(individuals, self.widths, batch, dtype, device)
 
     def at_once(
-        self, individuals: Sequence[Individual], batch: int, dtype: torch.dtype, device: torch.device
+        self,
+        individuals: Sequence[Individual],
+        batch: int,
+        dtype: torch.dtype,
+        device: torch.device,
     ) -> int:
         """Return how many of some individuals are trained at a time, at most.
 

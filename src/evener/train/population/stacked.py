@@ -16,7 +16,7 @@ from evener.train.population.optimiser import make_optimiser, memories
 from evener.train.population.stack import Stack
 from evener.train.population.state import State, why_diverged
 from evener.train.population.steps import Step, Watch
-from evener.train.population.streams import epoch_order
+from evener.train.population.streams import epoch_order, epoch_views
 from evener.train.population.weights import Weights
 
 
@@ -99,13 +99,19 @@ class Stacked(Generic[TraineeT]):
         count = len(self._rows.inputs)
         order_NP = epoch_order(self._individuals, epoch, count).to(self._device)
         self._total_P.zero_()
-        for number, rows_BP in enumerate(torch.split(order_NP, self._course.batch)):
+        augmentation = self._course.augmentation
+        views = 1 if augmentation is None else augmentation.views
+        views_NP = epoch_views(self._individuals, epoch, count, views).to(self._device)
+        batch = self._course.batch
+        batches = zip(torch.split(order_NP, batch), torch.split(views_NP, batch), strict=True)
+        for number, (rows_BP, views_BP) in enumerate(batches):
             step = epoch * self._per_epoch + number
             self._optimiser.pace(step + 1, self._course.scale(step, count))
             if self._dropout is not None:
                 self._dropout.draw(step)
             one, take = self._step_of(len(rows_BP))
             one.index.copy_(rows_BP.T.flatten())
+            one.views.copy_(views_BP.T.flatten())
             take()
         self._states = self._told(epoch + 1, (self._total_P / count).tolist())
 
@@ -118,7 +124,7 @@ class Stacked(Generic[TraineeT]):
                 self._optimiser,
                 self._rows,
                 batch,
-                self._course.loss,
+                self._course,
                 masks,
                 self._watch,
                 self._total_P,

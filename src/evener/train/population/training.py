@@ -86,7 +86,7 @@ def train_population(
         >>> sum(state.losses[-1] < 0.1 for state in states) > 4
         True
     """
-    check_rows(rows, course.loss, individuals)
+    check_rows(rows, course, individuals)
     if starts is not None and len(starts) != len(individuals):
         raise InputError(f"{len(starts)} starts for {len(individuals)} individuals: give as many")
     here = rows.on(torch.device(place.device), place.dtype)
