@@ -4,6 +4,7 @@ Shapes in names: B rows of a batch, F features, C classes.
 """
 
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import torch
@@ -13,8 +14,10 @@ from torch import Tensor, nn
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.layer_graph import LayerGraph, Spread
-from evener.artifacts.networks import Network
+from evener.artifacts.networks import Ends, Network, picture_of
 from evener.errors import InputError
+from evener.train.conv_layers import Picture
+from evener.train.conv_model import ConvLayers, picture_standardisation
 from evener.train.graph import GraphLayers
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
@@ -23,6 +26,8 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "gelu": nn.GELU,
     "sigmoid": nn.Sigmoid,
 }
+
+_TOGETHER: Final = 1000  # rows that go forward at a time
 
 
 class Classifier(nn.Module):
@@ -47,12 +52,17 @@ class Classifier(nn.Module):
         *,
         seed: int,
         spread: Spread | None = None,
+        picture: Picture | None = None,
     ) -> None:
         super().__init__()
-        mean_F, scale_F = standardisation(x_BF)
+        if isinstance(network, ConvStack) and picture is not None:
+            mean_F, scale_F = picture_standardisation(x_BF, picture)
+        else:
+            mean_F, scale_F = standardisation(x_BF)
         self.register_buffer("mean", torch.from_numpy(mean_F))
         self.register_buffer("scale", torch.from_numpy(scale_F))
-        self.layers = _layers(network, x_BF.shape[1], classes, seed, spread or Spread())
+        ends = Ends(features=x_BF.shape[1], outputs=classes, picture=picture)
+        self.layers = _layers(network, ends, seed, spread or Spread())
 
     def logits(self, x_BF: Tensor) -> Tensor:
         """Return the logarithms (B, C) of the probabilities, but for a constant in each row."""
@@ -82,18 +92,20 @@ def standardisation(x_BF: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDA
 
 def predict(model: Classifier, x_BF: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the probabilities (B, C) of some rows."""
-    with torch.no_grad():
-        p_BC: NDArray[np.float32] = model(torch.tensor(x_BF)).numpy()
+    with torch.no_grad():  # by parts, for the values of convolutions are many times the rows
+        parts = [model(part) for part in torch.split(torch.tensor(x_BF), _TOGETHER)]
+    p_BC: NDArray[np.float32] = torch.cat(parts).numpy()
     return p_BC
 
 
-def _layers(network: Network, features: int, classes: int, seed: int, spread: Spread) -> nn.Module:
+def _layers(network: Network, ends: Ends, seed: int, spread: Spread) -> nn.Module:
     match network:
         case LayerGraph():
-            return GraphLayers(network, features, classes, seed=seed, spread=spread)
+            return GraphLayers(network, ends.features, ends.outputs, seed=seed, spread=spread)
         case ConvStack():
-            raise InputError(f"{network}: convolutions cannot be trained as a final network yet")
-    return _chain(network, features, classes, seed)
+            picture = picture_of(network, ends)
+            return ConvLayers(network, picture, ends.outputs, seed=seed, spread=spread)
+    return _chain(network, ends.features, ends.outputs, seed)
 
 
 def _chain(architecture: Architecture, features: int, classes: int, seed: int) -> nn.Sequential:
