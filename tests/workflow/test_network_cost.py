@@ -1,6 +1,7 @@
 """What networks cost where they are to run, before any is trained."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import Block, ConvStack
 from evener.artifacts.layer_graph import LayerGraph
-from evener.artifacts.networks import Ends
+from evener.artifacts.networks import Ends, Network
 from evener.artifacts.plan import Objective
 from evener.artifacts.project import DataSection, TrainSection
 from evener.artifacts.requirements import parse_requirement
@@ -26,6 +27,7 @@ from evener.workflow.plan import plan_network
 
 TABLE = Ends(features=64, outputs=10)
 PICTURES = Ends(features=784, outputs=10, picture=(1, 28, 28))
+PICTURE = (1, 8, 8)
 BOARD = "khadas-vim3"
 SMALL = LayerGraph(widths=(32,), links=((0, 1), (1, 2)))
 WIDE = LayerGraph(widths=(2048, 2048), links=((0, 1), (1, 2), (2, 3)))
@@ -72,17 +74,26 @@ def test_it_is_what_the_plan_of_the_file_comes_to(tmp_path: Path) -> None:
     [
         Architecture(hidden=(32, 16)),
         LayerGraph(widths=(32, 16), links=((0, 1), (0, 2), (1, 2), (1, 3), (2, 3))),
+        ConvStack(
+            blocks=(
+                Block(kind="conv3x3", channels=8, stride=2),
+                Block(kind="conv3x3", channels=8, residual=True),
+                Block(kind="depthwise3x3", channels=16),
+                Block(kind="pool3x3", channels=16, stride=2),
+                Block(kind="conv1x1", channels=12),
+            ),
+            hidden=24,
+        ),
     ],
-    ids=["chain", "graph"],
+    ids=["chain", "graph", "blocks"],
 )
-def test_training_writes_the_blocks_that_were_planned(
-    found: Architecture | LayerGraph, tmp_path: Path
-) -> None:
+def test_training_writes_the_blocks_that_were_planned(found: Network, tmp_path: Path) -> None:
     digits = load_dataset(DataSection(source="digits"), tmp_path)
+    digits = replace(digits, picture=PICTURE)
     content = export_onnx(train_network(found, digits, TrainSection(epochs=1)))
     trained = parse_network(content, name="trained", shapes={"features": (1, 64)})
 
-    draft = draft_network(found, TABLE)
+    draft = draft_network(found, Ends(features=64, outputs=10, picture=PICTURE))
 
     planned, written = cut_into_blocks(draft, "paper"), cut_into_blocks(trained, "paper")
     assert [one.macs for one in planned.blocks] == [one.macs for one in written.blocks]

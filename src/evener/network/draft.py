@@ -25,7 +25,7 @@ from evener.network.model import Network
 
 _OPSET: Final = 20
 _IR_VERSION: Final = 10
-_NODE_BYTES: Final = 160  # of a node and what names its weights, in files that training wrote
+_NODE_BYTES: Final = 200  # of a node and what names its weights, in files that training wrote
 _PLACES: Final = 2  # axes of a picture behind its channels
 _OPERATORS: Final[Mapping[Activation, str]] = {
     "relu": "Relu",

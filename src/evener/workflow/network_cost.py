@@ -135,7 +135,7 @@ def cost_on_board(
         >>> wide = LayerGraph(widths=(4096,), links=((0, 1), (1, 2)))
         >>> (found,) = cost([wide])
         >>> sorted(found), found["size_bytes"]
-        (['energy_j', 'latency_s', 'period_s', 'size_bytes'], 1230312.0)
+        (['energy_j', 'latency_s', 'period_s', 'size_bytes'], 1230552.0)
     """
     profile_of = partial(board_profile, load_board(board), transfers=False)
     return NetworkCost(
