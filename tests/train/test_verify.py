@@ -23,8 +23,8 @@ def identity() -> bytes:
 
 
 def test_any_rows_are_run_as_one_batch() -> None:
-    assert answers(identity(), X, classes=2).tolist() == X.tolist()
-    assert answers(identity(), X[:1], classes=2).tolist() == X[:1].tolist()
+    assert answers(identity(), X, outputs=2).tolist() == X.tolist()
+    assert answers(identity(), X[:1], outputs=2).tolist() == X[:1].tolist()
 
 
 def test_the_largest_difference_counts() -> None:

@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset, SplitName
+from evener.train.head import Head
 from evener.train.loop import OnEpoch, one_thread, train
 from evener.train.metrics import quality
 from evener.train.model import Classifier, predict
@@ -59,8 +58,9 @@ def train_network(
         InputError: the architecture is no network.
         DivergedError: the learning rate was too high.
     """
-    features, labels = dataset.rows("train")
-    model = Classifier(architecture, features, len(dataset.classes), seed=section.seed)
+    features, targets = dataset.examples("train")
+    head = Head(dataset.task, targets, class_weight=section.class_weight)
+    model = Classifier(architecture, features, head, seed=section.seed)
     losses: list[float] = []
 
     def see(epoch: int, loss: float) -> None:
@@ -71,7 +71,7 @@ def train_network(
     train(
         model,
         features,
-        labels,
+        targets,
         epochs=section.epochs,
         batch=section.batch,
         learning_rate=section.learning_rate,
@@ -81,7 +81,7 @@ def train_network(
     return Trained(
         architecture=architecture,
         model=model.eval(),
-        weights=architecture.weights(features.shape[1], len(dataset.classes)),
+        weights=architecture.weights(features.shape[1], dataset.outputs),
         section=section,
         validation=_quality(model, dataset, "validation"),
         test=_quality(model, dataset, "test"),
@@ -90,7 +90,7 @@ def train_network(
 
 
 def _quality(model: Classifier, dataset: Dataset, part: SplitName) -> dict[str, float]:
-    features, labels = dataset.rows(part)
+    features, targets = dataset.examples(part)
     with one_thread():
-        answers = predict(model, features).argmax(axis=1).astype(np.int64)
-    return quality(labels, answers, len(dataset.classes))
+        answers = predict(model, features)
+    return quality(dataset.task, targets, answers)
