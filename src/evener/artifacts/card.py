@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import msgspec
 
-from evener.artifacts.architecture import Architecture
 from evener.artifacts.dataset import Task
+from evener.artifacts.networks import Network
 from evener.artifacts.topology import Topology
 
 
@@ -71,7 +71,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     network_sha256: str
     network_bytes: int
-    architecture: Architecture
+    architecture: Network
     weights: int
     features: int
     data_sha256: str

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from evener.artifacts.architecture import Architecture
 from evener.artifacts.dataset import MAIN_METRIC
+from evener.artifacts.networks import Network, macs
 from evener.artifacts.project import SearchSection, TrainSection
 from evener.artifacts.score import Score
 from evener.data.dataset import Dataset
 from evener.errors import DivergedError
-from evener.train.fit import train_network
+from evener.train.fit import ends_of, train_network
 from evener.train.loop import one_thread
 from evener.train.metrics import standard_error
 from evener.train.model import predict
@@ -53,7 +53,7 @@ class TrainingEvaluator:
     clock: Callable[[], float]
 
     def __call__(
-        self, batch: Sequence[Architecture], *, budget_s: float | None, seed: int
+        self, batch: Sequence[Network], *, budget_s: float | None, seed: int
     ) -> list[Score]:
         """Score each architecture, in the order of the batch; raises nothing.
 
@@ -65,7 +65,7 @@ class TrainingEvaluator:
         deadline = float("inf") if budget_s is None else self.clock() + budget_s
         return [self._score(architecture, deadline, seed) for architecture in batch]
 
-    def _score(self, architecture: Architecture, deadline: float, seed: int) -> Score:
+    def _score(self, architecture: Network, deadline: float, seed: int) -> Score:
         def stop_when_late(epoch: int, loss: float) -> None:  # noqa: ARG001 - given by the loop
             if self.clock() >= deadline:
                 raise _OutOfBudgetError
@@ -94,7 +94,7 @@ class TrainingEvaluator:
             id=architecture.id,
             quality=trained.validation[MAIN_METRIC[self.dataset.task]],
             quality_error=standard_error(self.dataset.task, targets, answered),
-            macs=architecture.macs(features.shape[1], self.dataset.outputs),
+            macs=macs(architecture, ends_of(self.dataset)),
             weights=trained.weights,
         )
 

@@ -1,8 +1,10 @@
-"""Train one architecture on a dataset and say how good it is."""
+"""Train one network on a dataset and say how good it is."""
 
 from dataclasses import dataclass
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.layer_graph import Spread
+from evener.artifacts.networks import Ends, Network, weights
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset, SplitName
 from evener.train.head import Head
@@ -26,7 +28,7 @@ class Trained:
         communication_share: of its time in messages between ranks; None where one process trained.
     """
 
-    architecture: Architecture
+    architecture: Network
     model: Classifier
     weights: int
     section: TrainSection
@@ -37,21 +39,24 @@ class Trained:
 
 
 def train_network(
-    architecture: Architecture,
+    architecture: Network,
     dataset: Dataset,
     section: TrainSection,
     *,
+    spread: Spread | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> Trained:
-    """Train an architecture on the training split.
+    """Train a network on the training split.
 
     It takes seconds, so it keeps no checkpoints: killed and started again with the same inputs,
     it ends in the same weights to the bit (on one kind of machine and version of torch).
 
     Args:
-        architecture: an mlp or a linear model.
+        architecture: a graph of layers, an mlp or a linear model.
         dataset: what it learns from; the test split is only looked at for the final figure.
-        section: epochs, batch, learning rate and seed.
+        section: epochs, batch, learning rate and seed; a recipe of the network's own counts
+            before that learning rate.
+        spread: of the weights that a graph of layers begins with.
         on_epoch: called after each pass with its number, from 1, and the mean loss.
 
     Raises:
@@ -60,7 +65,7 @@ def train_network(
     """
     features, targets = dataset.examples("train")
     head = Head(dataset.task, targets, class_weight=section.class_weight)
-    model = Classifier(architecture, features, head, seed=section.seed)
+    model = Classifier(architecture, features, head, seed=section.seed, spread=spread)
     losses: list[float] = []
 
     def see(epoch: int, loss: float) -> None:
@@ -76,17 +81,23 @@ def train_network(
         batch=section.batch,
         learning_rate=section.learning_rate,
         seed=section.seed,
+        recipe=None if isinstance(architecture, Architecture) else architecture.recipe,
         on_epoch=see,
     )
     return Trained(
         architecture=architecture,
         model=model.eval(),
-        weights=architecture.weights(features.shape[1], dataset.outputs),
+        weights=weights(architecture, ends_of(dataset)),
         section=section,
         validation=_quality(model, dataset, "validation"),
         test=_quality(model, dataset, "test"),
         losses=tuple(losses),
     )
+
+
+def ends_of(dataset: Dataset) -> Ends:
+    """Return what a network of some rows stands between."""
+    return Ends(features=dataset.features.shape[1], outputs=dataset.outputs)
 
 
 def _quality(model: Classifier, dataset: Dataset, part: SplitName) -> dict[str, float]:

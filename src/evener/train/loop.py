@@ -1,8 +1,8 @@
 """Train a network on rows in memory, the same way every time.
 
-AdamW (Loshchilov and Hutter, 2019) under a one-cycle learning rate (Smith and Topin, 2018);
-label smoothing (Szegedy et al., 2016) and noise on the inputs (Bishop, 1995) keep a network from
-growing sure of few rows.
+AdamW (Loshchilov and Hutter, 2019), unless a network has a recipe of its own, under a one-cycle
+learning rate (Smith and Topin, 2018); label smoothing (Szegedy et al., 2016) and noise on the
+inputs (Bishop, 1995) keep a network from growing sure of few rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from evener.artifacts.layer_graph import Recipe
 from evener.errors import DivergedError
 from evener.train.head import INPUT_NOISE
 from evener.train.model import Classifier
@@ -33,6 +34,7 @@ def train(
     batch: int,
     learning_rate: float,
     seed: int,
+    recipe: Recipe | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> None:
     """Change a model's weights until it answers the targets.
@@ -47,6 +49,7 @@ def train(
         epochs: passes over the rows.
         batch: rows per step; the last step of a pass takes what is left.
         learning_rate: at its peak.
+        recipe: rule and rate that take the place of AdamW and the learning rate.
         seed: what the order of the rows and the noise are drawn from.
         on_epoch: called after each pass; what it raises ends the training.
 
@@ -55,10 +58,11 @@ def train(
     """
     x, wanted = torch.tensor(x_BF), model.head.wanted(targets_BO)
     generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.AdamW(model.parameters(), weight_decay=WEIGHT_DECAY)
+    optimiser = _optimiser(model, recipe)
+    peak = learning_rate if recipe is None else recipe.learning_rate
     steps = -(-len(x) // batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, learning_rate, total_steps=steps * epochs
+        optimiser, peak, total_steps=steps * epochs, cycle_momentum=recipe is None
     )
     with one_thread():
         for epoch in range(1, epochs + 1):
@@ -75,11 +79,22 @@ def train(
             if not np.isfinite(mean_loss):
                 raise DivergedError(
                     f"training diverged in epoch {epoch} of {epochs}: the loss is {mean_loss}. "
-                    f"Lower train.learning_rate, which is {learning_rate:g}.",
+                    f"Lower {'train.learning_rate' if recipe is None else 'its learning rate'}, "
+                    f"which is {peak:g}.",
                     epoch=epoch,
                 )
             if on_epoch is not None:
                 on_epoch(epoch, mean_loss)
+
+
+def _optimiser(model: Classifier, recipe: Recipe | None) -> torch.optim.Optimizer:
+    if recipe is None:
+        return torch.optim.AdamW(model.parameters(), weight_decay=WEIGHT_DECAY)
+    if recipe.optimiser == "adam":
+        return torch.optim.Adam(model.parameters(), weight_decay=recipe.weight_decay)
+    return torch.optim.SGD(
+        model.parameters(), lr=1.0, momentum=recipe.momentum, weight_decay=recipe.weight_decay
+    )
 
 
 def _blurred(x_BF: torch.Tensor, model: Classifier, generator: torch.Generator) -> torch.Tensor:

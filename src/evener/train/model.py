@@ -1,4 +1,4 @@
-"""An architecture as a torch module: raw features in, answers out.
+"""A network as a torch module: raw features in, answers out.
 
 Shapes in names: B rows of a batch, F features, O outputs.
 """
@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.conv_stack import ConvStack
+from evener.artifacts.layer_graph import LayerGraph, Spread
+from evener.artifacts.networks import Network
 from evener.errors import InputError
+from evener.train.graph import GraphLayers
 from evener.train.head import Head
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
@@ -23,7 +27,7 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
 
 
 class Classifier(nn.Module):
-    """A multilayer perceptron with the standardisation of its features and its head inside.
+    """Layers with the standardisation of their features and a head inside.
 
     Both are part of the network, so that whoever runs it needs no other code, and what
     is measured is all of it.
@@ -38,14 +42,21 @@ class Classifier(nn.Module):
     scale: Tensor
 
     def __init__(
-        self, architecture: Architecture, x_BF: NDArray[np.float32], head: Head, *, seed: int
+        self,
+        network: Network,
+        x_BF: NDArray[np.float32],
+        head: Head,
+        *,
+        seed: int,
+        spread: Spread | None = None,
     ) -> None:
         super().__init__()
         mean_F, scale_F = standardisation(x_BF)
         self.register_buffer("mean", torch.from_numpy(mean_F))
         self.register_buffer("scale", torch.from_numpy(scale_F))
         self.head = head
-        self.layers = _layers(architecture, x_BF.shape[1], len(head.centre), seed)
+        outputs = len(head.centre)
+        self.layers = _layers(network, x_BF.shape[1], outputs, seed, spread or Spread())
 
     def sums(self, x_BF: Tensor) -> Tensor:
         """Return the sums (B, O) of the last layer."""
@@ -81,7 +92,16 @@ def predict(model: Classifier, x_BF: NDArray[np.float32]) -> NDArray[np.float32]
     return answers_BO
 
 
-def _layers(architecture: Architecture, features: int, outputs: int, seed: int) -> nn.Sequential:
+def _layers(network: Network, features: int, outputs: int, seed: int, spread: Spread) -> nn.Module:
+    match network:
+        case LayerGraph():
+            return GraphLayers(network, features, outputs, seed=seed, spread=spread)
+        case ConvStack():
+            raise InputError(f"{network}: convolutions cannot be trained as a final network yet")
+    return _chain(network, features, outputs, seed)
+
+
+def _chain(architecture: Architecture, features: int, outputs: int, seed: int) -> nn.Sequential:
     if architecture.family == "forest":
         raise InputError(
             f"{architecture} is no network; it is trained as a baseline. Give a family 'mlp' or "

@@ -17,6 +17,7 @@ from evener.artifacts.card import Baselines, Card
 from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front, Scored
+from evener.artifacts.networks import chain_of
 from evener.artifacts.project import Project
 from evener.artifacts.requirements import check_metrics
 from evener.errors import MissingExtraError
@@ -194,7 +195,7 @@ class Learning:
         def make() -> Card:
             if section.sharded:
                 return self._train_shards(
-                    facts.value.sha256, architecture, baselines, digest(inputs)
+                    facts.value.sha256, chain_of(architecture), baselines, digest(inputs)
                 )
             from evener.train.card import make_card
             from evener.train.export import export_onnx

@@ -12,6 +12,7 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import load
 from evener.artifacts.folder import check_place
 from evener.artifacts.front import Front
+from evener.artifacts.networks import chain_of
 from evener.artifacts.project import FILE_NAME, DataSection, load_project
 from evener.artifacts.topology import Topology
 from evener.errors import InputError, InvalidFileError
@@ -327,7 +328,7 @@ def _chosen(folder: Path) -> Architecture:
             f"{folder} has no architecture yet: run evener build {folder}, which searches one, or "
             "give --shape and --data"
         )
-    return load(path, Front).value.architecture
+    return chain_of(load(path, Front).value.architecture)
 
 
 def _folder(project: Path) -> Path:
