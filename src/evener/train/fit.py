@@ -52,20 +52,26 @@ def train_network(
     it ends in the same weights to the bit (on one kind of machine and version of torch).
 
     Args:
-        architecture: a graph of layers, an mlp or a linear model.
+        architecture: a graph of layers, blocks of convolutions, an mlp or a linear model.
         dataset: what it learns from; the test split is only looked at for the final figure.
         section: epochs, batch, learning rate and seed; a recipe of the network's own counts
             before that learning rate.
-        spread: of the weights that a graph of layers begins with.
+        spread: of the weights that a graph of layers or blocks begin with.
         on_epoch: called after each pass with its number, from 1, and the mean loss.
 
     Raises:
-        InputError: the architecture is no network.
+        InputError: the architecture is no network, or reads pictures where rows are none.
         DivergedError: the learning rate was too high.
     """
     features, targets = dataset.examples("train")
-    head = Head(dataset.task, targets, class_weight=section.class_weight)
-    model = Classifier(architecture, features, head, seed=section.seed, spread=spread)
+    model = Classifier(
+        architecture,
+        features,
+        Head(dataset.task, targets, class_weight=section.class_weight),
+        seed=section.seed,
+        spread=spread,
+        picture=dataset.picture,
+    )
     losses: list[float] = []
 
     def see(epoch: int, loss: float) -> None:
@@ -97,7 +103,9 @@ def train_network(
 
 def ends_of(dataset: Dataset) -> Ends:
     """Return what a network of some rows stands between."""
-    return Ends(features=dataset.features.shape[1], outputs=dataset.outputs)
+    return Ends(
+        features=dataset.features.shape[1], outputs=dataset.outputs, picture=dataset.picture
+    )
 
 
 def _quality(model: Classifier, dataset: Dataset, part: SplitName) -> dict[str, float]:

@@ -4,6 +4,7 @@ Shapes in names: B rows of a batch, F features, O outputs.
 """
 
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import torch
@@ -13,8 +14,10 @@ from torch import Tensor, nn
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.layer_graph import LayerGraph, Spread
-from evener.artifacts.networks import Network
+from evener.artifacts.networks import Ends, Network, picture_of
 from evener.errors import InputError
+from evener.train.conv_layers import Picture
+from evener.train.conv_model import ConvLayers, picture_standardisation
 from evener.train.graph import GraphLayers
 from evener.train.head import Head
 
@@ -24,6 +27,8 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "gelu": nn.GELU,
     "sigmoid": nn.Sigmoid,
 }
+
+_TOGETHER: Final = 1000  # rows that go forward at a time
 
 
 class Classifier(nn.Module):
@@ -49,14 +54,18 @@ class Classifier(nn.Module):
         *,
         seed: int,
         spread: Spread | None = None,
+        picture: Picture | None = None,
     ) -> None:
         super().__init__()
-        mean_F, scale_F = standardisation(x_BF)
+        if isinstance(network, ConvStack) and picture is not None:
+            mean_F, scale_F = picture_standardisation(x_BF, picture)
+        else:
+            mean_F, scale_F = standardisation(x_BF)
         self.register_buffer("mean", torch.from_numpy(mean_F))
         self.register_buffer("scale", torch.from_numpy(scale_F))
         self.head = head
-        outputs = len(head.centre)
-        self.layers = _layers(network, x_BF.shape[1], outputs, seed, spread or Spread())
+        ends = Ends(features=x_BF.shape[1], outputs=len(head.centre), picture=picture)
+        self.layers = _layers(network, ends, seed, spread or Spread())
 
     def sums(self, x_BF: Tensor) -> Tensor:
         """Return the sums (B, O) of the last layer."""
@@ -87,18 +96,20 @@ def standardisation(x_BF: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDA
 
 def predict(model: Classifier, x_BF: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the answers (B, O) to some rows."""
-    with torch.no_grad():
-        answers_BO: NDArray[np.float32] = model(torch.tensor(x_BF)).numpy()
+    with torch.no_grad():  # by parts, for the values of convolutions are many times the rows
+        parts = [model(part) for part in torch.split(torch.tensor(x_BF), _TOGETHER)]
+    answers_BO: NDArray[np.float32] = torch.cat(parts).numpy()
     return answers_BO
 
 
-def _layers(network: Network, features: int, outputs: int, seed: int, spread: Spread) -> nn.Module:
+def _layers(network: Network, ends: Ends, seed: int, spread: Spread) -> nn.Module:
     match network:
         case LayerGraph():
-            return GraphLayers(network, features, outputs, seed=seed, spread=spread)
+            return GraphLayers(network, ends.features, ends.outputs, seed=seed, spread=spread)
         case ConvStack():
-            raise InputError(f"{network}: convolutions cannot be trained as a final network yet")
-    return _chain(network, features, outputs, seed)
+            picture = picture_of(network, ends)
+            return ConvLayers(network, picture, ends.outputs, seed=seed, spread=spread)
+    return _chain(network, ends.features, ends.outputs, seed)
 
 
 def _chain(architecture: Architecture, features: int, outputs: int, seed: int) -> nn.Sequential:
