@@ -19,6 +19,7 @@ from evener.train.card import make_card
 from evener.train.conv_model import ConvLayers, picture_standardisation
 from evener.train.export import export_onnx
 from evener.train.fit import train_network
+from evener.train.head import Head
 from evener.train.model import Classifier, predict
 from evener.train.population.answers import answer_population
 from evener.train.population.conv_weights import draw_conv_weights
@@ -106,7 +107,14 @@ def test_weights_come_from_the_seed_alone() -> None:
     state = torch.random.get_rng_state()
 
     one, same, other = (
-        Classifier(EVERY_KIND, X_BF, 2, seed=seed, picture=PICTURE) for seed in (1, 1, 2)
+        Classifier(
+            EVERY_KIND,
+            X_BF,
+            Head("classes", np.eye(2, dtype=np.float32)),
+            seed=seed,
+            picture=PICTURE,
+        )
+        for seed in (1, 1, 2)
     )
 
     assert np.array_equal(predict(one, X_BF), predict(same, X_BF))

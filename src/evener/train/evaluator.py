@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from evener.artifacts.dataset import MAIN_METRIC
 from evener.artifacts.networks import Network, macs
 from evener.artifacts.project import SearchSection, TrainSection
 from evener.artifacts.score import Score
 from evener.data.dataset import Dataset
 from evener.errors import DivergedError
 from evener.train.fit import ends_of, train_network
+from evener.train.loop import one_thread
 from evener.train.metrics import standard_error
+from evener.train.model import predict
 
 
 def make_evaluate(
@@ -37,7 +40,7 @@ def make_evaluate(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingEvaluator:
-    """Trains each architecture for a few epochs and scores its validation accuracy.
+    """Trains each architecture for a few epochs and scores its main metric on validation rows.
 
     Attributes:
         dataset: what is learned from.
@@ -84,11 +87,13 @@ class TrainingEvaluator:
             return Score(
                 id=architecture.id, status="failed", message=str(error) or type(error).__name__
             )
-        accuracy = trained.validation["accuracy"]
+        features, targets = self.dataset.examples("validation")
+        with one_thread():
+            answered = predict(trained.model, features)
         return Score(
             id=architecture.id,
-            quality=accuracy,
-            quality_error=standard_error(accuracy, len(self.dataset.split.validation)),
+            quality=trained.validation[MAIN_METRIC[self.dataset.task]],
+            quality_error=standard_error(self.dataset.task, targets, answered),
             macs=macs(architecture, ends_of(self.dataset)),
             weights=trained.weights,
         )

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Ends, Network, weights
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset, SplitName
+from evener.train.head import Head
 from evener.train.loop import OnEpoch, one_thread, train
 from evener.train.metrics import quality
 from evener.train.model import Classifier, predict
@@ -64,11 +63,11 @@ def train_network(
         InputError: the architecture is no network, or reads pictures where rows are none.
         DivergedError: the learning rate was too high.
     """
-    features, labels = dataset.rows("train")
+    features, targets = dataset.examples("train")
     model = Classifier(
         architecture,
         features,
-        len(dataset.classes),
+        Head(dataset.task, targets, class_weight=section.class_weight),
         seed=section.seed,
         spread=spread,
         picture=dataset.picture,
@@ -83,7 +82,7 @@ def train_network(
     train(
         model,
         features,
-        labels,
+        targets,
         epochs=section.epochs,
         batch=section.batch,
         learning_rate=section.learning_rate,
@@ -110,7 +109,7 @@ def ends_of(dataset: Dataset) -> Ends:
 
 
 def _quality(model: Classifier, dataset: Dataset, part: SplitName) -> dict[str, float]:
-    features, labels = dataset.rows(part)
+    features, targets = dataset.examples(part)
     with one_thread():
-        answers = predict(model, features).argmax(axis=1).astype(np.int64)
-    return quality(labels, answers, len(dataset.classes))
+        answers = predict(model, features)
+    return quality(dataset.task, targets, answers)
