@@ -112,6 +112,17 @@ def test_a_quick_lane_holds_what_it_finishes_while_the_slow_one_works(
     assert problem.credits(both)[0, 0] == 1 + 4
 
 
+@pytest.mark.parametrize(("first", "waiting"), [(0, 0), (1, 1)])
+def test_a_frame_waits_for_unequal_lanes_unless_they_run_the_whole_network(
+    profile_of: ProfileOf, first: int, waiting: int
+) -> None:
+    times = {("cpu0", 1): additive(1.0), ("gpu0", 1): additive(0.5)}
+    problem = make_problem(profile_of(2, {"cpu0": 1, "gpu0": 1}, times))
+    both = next(team for team in problem.teams if len(team.lanes) == 2)
+
+    assert problem.credits(both)[first, 1] == 1 + 2 + waiting
+
+
 def test_the_lane_that_sends_pays_for_the_dearest_processor_that_may_take(
     profile_of: ProfileOf,
 ) -> None:

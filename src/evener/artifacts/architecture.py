@@ -10,7 +10,9 @@ from evener.artifacts.files import digest
 Family = Literal["mlp", "linear", "forest"]
 
 
-class Architecture(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Architecture(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="mlp"
+):
     """Family and sizes of a model.
 
     Attributes:

@@ -31,7 +31,9 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     residual: bool = False
 
 
-class ConvStack(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ConvStack(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="blocks"
+):
     """Blocks in a row, the mean of each channel, and a dense layer to the classes.
 
     Attributes:

@@ -1,8 +1,21 @@
 """A dataset by its facts: what a later step needs to know without loading the rows."""
 
-from typing import ClassVar
+from typing import ClassVar, Final, Literal
 
 import msgspec
+
+Task = Literal["classes", "numbers", "labels"]
+"""What is predicted: one of several classes, numbers, or any of several labels at once."""
+
+MAIN_METRIC: Final[dict[Task, str]] = {"classes": "accuracy", "numbers": "r2", "labels": "f1"}
+"""What a search maximises by itself."""
+
+TASK_METRICS: Final[dict[Task, tuple[str, ...]]] = {
+    "classes": ("accuracy", "balanced_accuracy", "f1", "log_loss", "auc"),
+    "numbers": ("mae", "rmse", "r2"),
+    "labels": ("accuracy", "f1", "log_loss", "auc"),
+}
+"""How good answers are: what can be required of a network for each task."""
 
 
 class DatasetFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -12,8 +25,11 @@ class DatasetFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         name: where it came from.
         sha256: hash of the rows and of which split each is in.
         features: columns of the feature matrix.
-        classes: names of the classes in the order of the labels.
+        classes: names of the classes in the order of the labels; of the target columns where the
+            task is not to tell classes apart.
         rows: rows of each split, by name.
+        task: what is predicted.
+        picture: channels, height and width where a row is a flattened picture.
     """
 
     kind: ClassVar[str] = "dataset"
@@ -24,3 +40,5 @@ class DatasetFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     features: int
     classes: tuple[str, ...]
     rows: dict[str, int]
+    task: Task = "classes"
+    picture: tuple[int, int, int] | None = None

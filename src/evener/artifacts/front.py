@@ -1,45 +1,129 @@
-"""What a search looked at: every architecture with its score, and the one that was chosen."""
+"""What a search looked at: every network with its score, and the one that was chosen."""
 
-from typing import ClassVar
+from statistics import fmean
+from typing import ClassVar, Literal
 
 import msgspec
 
-from evener.artifacts.architecture import Architecture
+from evener.artifacts.networks import Network
 from evener.artifacts.score import Score
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An architecture and what an evaluation found about it.
+    """A network and what an evaluation found about it.
 
     Attributes:
-        architecture: the architecture.
+        architecture: the network.
         score: its score.
+        objectives: what the search makes small; none where the evaluation failed.
+        generation: in which it was proposed, from 0.
+        parents: ids of the networks that it was bred from; none where it was drawn.
     """
 
     kind: ClassVar[str] = "scored"
     schema: ClassVar[int] = 1
 
-    architecture: Architecture
+    architecture: Network
     score: Score
+    objectives: tuple[float, ...] = ()
+    generation: int = 0
+    parents: tuple[str, ...] = ()
+
+
+class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How far a search had come after a generation.
+
+    Attributes:
+        evaluations: that the search had made.
+        best: quality that it had reached; None before any network had one.
+        random_best: quality that random search had reached with as many evaluations.
+        front: how many networks none dominated.
+        diversity: mean share of choices in which two genomes of the generation differ.
+        lambda_: share of recent offspring whose network was new; None before there was any.
+    """
+
+    evaluations: int
+    best: float | None
+    random_best: float | None
+    front: int
+    diversity: float
+    lambda_: float | None
+
+
+class Retrained(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A network that was trained in full, from scratch, once for each seed.
+
+    Attributes:
+        id: of the network.
+        of: who found it: the search's front, random search, or nobody ("fixed").
+        validation: quality on the validation split, of each seed.
+        test: quality on the test split, of each seed; nothing was chosen by it.
+    """
+
+    id: str
+    of: Literal["front", "random", "fixed"]
+    validation: tuple[float, ...]
+    test: tuple[float, ...]
+
+    @property
+    def quality(self) -> float:
+        """Mean quality on the validation split."""
+        return fmean(self.validation)
+
+
+class Beginning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where networks stood between order and chaos when their training began.
+
+    Attributes:
+        domain: "ordered", "critical", "chaotic" or "random".
+        density: probability of a link in the first genomes, the connectivity's lambda.
+        activation: of the layers.
+        weight_variance: of a weight times the inputs of its neuron; None where each draws its own.
+        chi: by how much two near rows come apart in a layer; None likewise.
+    """
+
+    domain: str
+    density: float
+    activation: str
+    weight_variance: float | None
+    chi: float | None
 
 
 class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every architecture that was scored, and which are worth having.
+    """Every network that was scored, and which are worth having.
 
     Attributes:
-        scored: all of them, in the order in which they were proposed.
-        front: ids of those than which no other is both as good and as cheap, cheapest first.
+        scored: all that the search proposed, in that order.
+        front: ids of those than which no other is as small in every objective, cheapest first.
         chosen: id of the one to train.
+        metric: what quality is.
+        objectives: names of what the search makes small.
+        random: what random search proposed with as many evaluations.
+        fixed: a network that nobody searched for.
+        generations: how the search went.
+        retrained: networks that were trained in full, the chosen one among them.
+        beginnings: where networks started, by activation.
     """
 
     kind: ClassVar[str] = "front"
-    schema: ClassVar[int] = 1
+    schema: ClassVar[int] = 2
 
     scored: tuple[Scored, ...]
     front: tuple[str, ...]
     chosen: str
+    metric: str = "accuracy"
+    objectives: tuple[str, ...] = ("error", "macs")
+    random: tuple[Scored, ...] = ()
+    fixed: Scored | None = None
+    generations: tuple[Generation, ...] = ()
+    retrained: tuple[Retrained, ...] = ()
+    beginnings: tuple[Beginning, ...] = ()
 
     @property
-    def architecture(self) -> Architecture:
-        """The chosen architecture."""
+    def architecture(self) -> Network:
+        """The chosen network."""
         return next(one.architecture for one in self.scored if one.architecture.id == self.chosen)
+
+    def retrained_of(self, id_: str) -> Retrained | None:
+        """Return what training a network of the front in full came to; None if it was not."""
+        return next((one for one in self.retrained if (one.id, one.of) == (id_, "front")), None)

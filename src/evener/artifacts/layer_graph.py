@@ -27,7 +27,22 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     weight_decay: float = 0.0
 
 
-class LayerGraph(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Spread(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How widely the weights are drawn that a network begins with.
+
+    Attributes:
+        weight_variance: of a weight, times the neurons that its layer's links come from; with 2
+            relu layers stand at the edge of chaos.
+        bias_variance: of a bias.
+    """
+
+    weight_variance: float = 2.0
+    bias_variance: float = 0.0
+
+
+class LayerGraph(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="layers"
+):
     """Hidden layers, and which feed which.
 
     Node 0 is the input, nodes 1 to `len(widths)` are the hidden layers, the next is the output. A
@@ -72,6 +87,11 @@ class LayerGraph(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def connected(self) -> bool:
         """Whether anything leads to the output; a genome may say otherwise."""
         return any(end == self.output for _, end in self.links)
+
+    @property
+    def chain(self) -> bool:
+        """Whether each layer feeds the next and no other."""
+        return self.links == tuple(pairwise(range(self.output + 1)))
 
     @property
     def id(self) -> str:

@@ -40,6 +40,7 @@ target = {target}  # what to predict
 # epochs = 60             # passes over the training rows for the chosen one
 # batch = 32
 # learning_rate = 0.003
+# class_weight = "none"   # "balanced" if rare classes are to count as much as common ones
 # seed = 0
 # ranks = 1               # processes that train it together, by MPI
 # replicas = 1            # copies of it that share the ranks, and the rows of a batch

@@ -207,6 +207,8 @@ def _option(problem: Problem, step: Step) -> _Option:
         return _Option(step, inf, credits=0, energy_j=inf)
     lanes_hz = [count / time_s for count, time_s in zip(counts, times_s, strict=True)]
     held = [ceil(max(times_s) / time_s - CREDIT_SLACK) for time_s in times_s]
+    whole = (step.first_block, step.last_block) == (0, problem.blocks - 1)
+    waiting = int(max(times_s) > min(times_s) and not whole)
     energy_j = inf
     if problem.energies_j_CBE is not None:  # frames go to each lane as often as it is free
         energies_j = [float(problem.energies_j_CBE[place]) for place in places]
@@ -215,6 +217,6 @@ def _option(problem: Problem, step: Step) -> _Option:
     return _Option(
         step,
         1 / sum(lanes_hz),
-        sum(count * each for count, each in zip(counts, held, strict=True)),
+        sum(count * each for count, each in zip(counts, held, strict=True)) + waiting,
         energy_j,
     )

@@ -122,11 +122,14 @@ class Problem:
         """Return how many frames a team must hold, `[first block, last block]`; 0 if unable.
 
         A frame leaves in order, so while the slowest lane has one, each quicker lane goes on with
-        as many as it finishes in that time.
+        as many as it finishes in that time. Lanes of different times ask at uneven moments, so
+        that one more must wait for them where another stage comes before or after.
         """
         counts, times, able = self._lanes(team, receiver)
         held = np.ceil(times.max(axis=0) / times - CREDIT_SLACK)
-        return np.where(able, np.einsum("l,lbe->be", counts, held), 0).astype(np.int64)
+        waiting = times.max(axis=0) > times.min(axis=0)
+        waiting[0, -1] = False  # the whole network: frames wait outside
+        return np.where(able, np.einsum("l,lbe->be", counts, held) + waiting, 0).astype(np.int64)
 
     def energy_j(self, team: Team, receiver: int = 0) -> Floats:
         """Return joules per frame of a team beyond the idle machine's, `[first block, last block]`.

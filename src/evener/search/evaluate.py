@@ -1,4 +1,4 @@
-"""The seam between what proposes architectures and what finds out how good they are.
+"""The seam between what proposes networks and what finds out how good they are.
 
 `search` calls `evaluate` and never learns how it works; `workflow` binds training into it.
 """
@@ -6,26 +6,26 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from evener.artifacts.architecture import Architecture
+from evener.artifacts.networks import Network
 from evener.artifacts.score import Score as Score
 
 
 class Evaluate(Protocol):
-    """Find out how good some architectures are."""
+    """Find out how good some networks are."""
 
     def __call__(
-        self, batch: Sequence[Architecture], *, budget_s: float | None, seed: int
+        self, batch: Sequence[Network], *, budget_s: float | None, seed: int
     ) -> Sequence[Score]:
-        """Score each architecture, in the order of the batch.
+        """Score each network, in the order of the batch.
 
         Args:
-            batch: the architectures.
+            batch: the networks.
             budget_s: longest time for all of them, in seconds; None for no limit. Those that no
                 time is left for get the status "out_of_budget".
             seed: what the randomness is drawn from; the same seed gives the same scores, however
                 many processes take part.
 
         Returns:
-            One score per architecture. A failure is a score with a status, never an exception.
+            One score per network. A failure is a score with a status, never an exception.
         """
         ...

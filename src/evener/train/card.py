@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Protocol
 
-from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Baseline, Card
+from evener.artifacts.networks import Network
 from evener.artifacts.project import TrainSection
 from evener.artifacts.topology import Topology
 from evener.data.dataset import Dataset
@@ -15,7 +15,7 @@ class Figures(Protocol):
     """What a card says of a training, whoever trained."""
 
     @property
-    def architecture(self) -> Architecture:
+    def architecture(self) -> Network:
         """The shape of the network."""
 
     @property
@@ -71,6 +71,7 @@ def make_card(
         data_sha256=dataset.sha256,
         rows=dataset.row_counts,
         classes=dataset.classes,
+        task=dataset.task,
         seed=trained.section.seed,
         epochs=trained.section.epochs,
         validation=trained.validation,

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from evener.artifacts.architecture import Architecture
+from evener.artifacts.dataset import MAIN_METRIC
+from evener.artifacts.networks import Network, macs
 from evener.artifacts.project import SearchSection, TrainSection
 from evener.artifacts.score import Score
 from evener.data.dataset import Dataset
 from evener.errors import DivergedError
-from evener.train.fit import train_network
+from evener.train.fit import ends_of, train_network
+from evener.train.loop import one_thread
 from evener.train.metrics import standard_error
+from evener.train.model import predict
 
 
 def make_evaluate(
@@ -37,7 +40,7 @@ def make_evaluate(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingEvaluator:
-    """Trains each architecture for a few epochs and scores its validation accuracy.
+    """Trains each architecture for a few epochs and scores its main metric on validation rows.
 
     Attributes:
         dataset: what is learned from.
@@ -50,7 +53,7 @@ class TrainingEvaluator:
     clock: Callable[[], float]
 
     def __call__(
-        self, batch: Sequence[Architecture], *, budget_s: float | None, seed: int
+        self, batch: Sequence[Network], *, budget_s: float | None, seed: int
     ) -> list[Score]:
         """Score each architecture, in the order of the batch; raises nothing.
 
@@ -62,7 +65,7 @@ class TrainingEvaluator:
         deadline = float("inf") if budget_s is None else self.clock() + budget_s
         return [self._score(architecture, deadline, seed) for architecture in batch]
 
-    def _score(self, architecture: Architecture, deadline: float, seed: int) -> Score:
+    def _score(self, architecture: Network, deadline: float, seed: int) -> Score:
         def stop_when_late(epoch: int, loss: float) -> None:  # noqa: ARG001 - given by the loop
             if self.clock() >= deadline:
                 raise _OutOfBudgetError
@@ -84,13 +87,14 @@ class TrainingEvaluator:
             return Score(
                 id=architecture.id, status="failed", message=str(error) or type(error).__name__
             )
-        features, classes = self.dataset.features.shape[1], len(self.dataset.classes)
-        accuracy = trained.validation["accuracy"]
+        features, targets = self.dataset.examples("validation")
+        with one_thread():
+            answered = predict(trained.model, features)
         return Score(
             id=architecture.id,
-            quality=accuracy,
-            quality_error=standard_error(accuracy, len(self.dataset.split.validation)),
-            macs=architecture.macs(features, classes),
+            quality=trained.validation[MAIN_METRIC[self.dataset.task]],
+            quality_error=standard_error(self.dataset.task, targets, answered),
+            macs=macs(architecture, ends_of(self.dataset)),
             weights=trained.weights,
         )
 

@@ -1,12 +1,13 @@
-"""Train one architecture on a dataset and say how good it is."""
+"""Train one network on a dataset and say how good it is."""
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.layer_graph import Spread
+from evener.artifacts.networks import Ends, Network, weights
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset, SplitName
+from evener.train.head import Head
 from evener.train.loop import OnEpoch, one_thread, train
 from evener.train.metrics import quality
 from evener.train.model import Classifier, predict
@@ -27,7 +28,7 @@ class Trained:
         communication_share: of its time in messages between ranks; None where one process trained.
     """
 
-    architecture: Architecture
+    architecture: Network
     model: Classifier
     weights: int
     section: TrainSection
@@ -38,29 +39,39 @@ class Trained:
 
 
 def train_network(
-    architecture: Architecture,
+    architecture: Network,
     dataset: Dataset,
     section: TrainSection,
     *,
+    spread: Spread | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> Trained:
-    """Train an architecture on the training split.
+    """Train a network on the training split.
 
     It takes seconds, so it keeps no checkpoints: killed and started again with the same inputs,
     it ends in the same weights to the bit (on one kind of machine and version of torch).
 
     Args:
-        architecture: an mlp or a linear model.
+        architecture: a graph of layers, blocks of convolutions, an mlp or a linear model.
         dataset: what it learns from; the test split is only looked at for the final figure.
-        section: epochs, batch, learning rate and seed.
+        section: epochs, batch, learning rate and seed; a recipe of the network's own counts
+            before that learning rate.
+        spread: of the weights that a graph of layers or blocks begin with.
         on_epoch: called after each pass with its number, from 1, and the mean loss.
 
     Raises:
-        InputError: the architecture is no network.
+        InputError: the architecture is no network, or reads pictures where rows are none.
         DivergedError: the learning rate was too high.
     """
-    features, labels = dataset.rows("train")
-    model = Classifier(architecture, features, len(dataset.classes), seed=section.seed)
+    features, targets = dataset.examples("train")
+    model = Classifier(
+        architecture,
+        features,
+        Head(dataset.task, targets, class_weight=section.class_weight),
+        seed=section.seed,
+        spread=spread,
+        picture=dataset.picture,
+    )
     losses: list[float] = []
 
     def see(epoch: int, loss: float) -> None:
@@ -71,17 +82,18 @@ def train_network(
     train(
         model,
         features,
-        labels,
+        targets,
         epochs=section.epochs,
         batch=section.batch,
         learning_rate=section.learning_rate,
         seed=section.seed,
+        recipe=None if isinstance(architecture, Architecture) else architecture.recipe,
         on_epoch=see,
     )
     return Trained(
         architecture=architecture,
         model=model.eval(),
-        weights=architecture.weights(features.shape[1], len(dataset.classes)),
+        weights=weights(architecture, ends_of(dataset)),
         section=section,
         validation=_quality(model, dataset, "validation"),
         test=_quality(model, dataset, "test"),
@@ -89,8 +101,15 @@ def train_network(
     )
 
 
+def ends_of(dataset: Dataset) -> Ends:
+    """Return what a network of some rows stands between."""
+    return Ends(
+        features=dataset.features.shape[1], outputs=dataset.outputs, picture=dataset.picture
+    )
+
+
 def _quality(model: Classifier, dataset: Dataset, part: SplitName) -> dict[str, float]:
-    features, labels = dataset.rows(part)
+    features, targets = dataset.examples(part)
     with one_thread():
-        answers = predict(model, features).argmax(axis=1).astype(np.int64)
-    return quality(labels, answers, len(dataset.classes))
+        answers = predict(model, features)
+    return quality(dataset.task, targets, answers)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Baselines, Card
-from evener.artifacts.dataset import DatasetFacts
+from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front, Scored
+from evener.artifacts.networks import chain_of
 from evener.artifacts.project import Project
+from evener.artifacts.requirements import check_metrics
 from evener.errors import MissingExtraError
 from evener.units import parse
 from evener.workflow.opened import Progress
@@ -66,12 +68,18 @@ class Learning:
         def make() -> DatasetFacts:
             self._tell("reading the data")
             dataset = self.dataset
+            if self._project.train.sharded:
+                from evener.train.sharded_fit import check_task
+
+                check_task(dataset)
             return DatasetFacts(
                 name=dataset.name,
                 sha256=dataset.sha256,
                 features=dataset.features.shape[1],
                 classes=dataset.classes,
                 rows=dataset.row_counts,
+                task=dataset.task,
+                picture=dataset.picture,
             )
 
         inputs = {
@@ -79,12 +87,14 @@ class Learning:
             "source": self._source(),
             "code": code_version("data"),
         }
-        return self._steps.step("data", DatasetFacts, inputs, make)
+        facts = self._steps.step("data", DatasetFacts, inputs, make)
+        check_metrics(self._project.requirements, facts.value.task)
+        return facts
 
     def search(self, facts: Kept[DatasetFacts]) -> Kept[Front]:
         """Score some architectures and choose one."""
         section = self._project.search
-        quality = self._project.hard_limit("accuracy")
+        quality = self._project.hard_limit(MAIN_METRIC[facts.value.task])
         inputs = {
             "data": facts.value.sha256,
             "section": section,
@@ -152,12 +162,15 @@ class Learning:
         def make() -> Baselines:
             from evener.train.baselines import fit_baselines
 
-            self._tell("fitting a linear model and a random forest")
-            return Baselines(models=fit_baselines(self.dataset, seed=self._project.train.seed))
+            self._tell("fitting a linear model, a forest and boosted trees")
+            train = self._project.train
+            models = fit_baselines(self.dataset, seed=train.seed, class_weight=train.class_weight)
+            return Baselines(models=models)
 
         inputs = {
             "data": facts.value.sha256,
             "seed": self._project.train.seed,
+            "class_weight": self._project.train.class_weight,
             "code": code_version("train"),
             "packages": package_versions(),
         }
@@ -182,7 +195,7 @@ class Learning:
         def make() -> Card:
             if section.sharded:
                 return self._train_shards(
-                    facts.value.sha256, architecture, baselines, digest(inputs)
+                    facts.value.sha256, chain_of(architecture), baselines, digest(inputs)
                 )
             from evener.train.card import make_card
             from evener.train.export import export_onnx
