@@ -38,11 +38,17 @@ latency_p99 = "<= 1 s"
 size = "<= 1 B ?"
 
 [search]
-candidates = 2
+population = 4
+generations = 1
 epochs = 2
+depth = 2
+density = 0.9
+widths = [64, 128]
+finalists = 1
 
 [train]
 epochs = 6
+learning_rate = 0.03
 """
 
 
@@ -153,9 +159,9 @@ def test_the_network_scores_new_rows_by_the_names_of_their_columns(built: Path) 
 @pytest.mark.parametrize(
     ("old", "new", "ran"),
     [
-        ('size = "<= 1 B ?"', 'size = "<= 9 MB"', ("judge", "report")),
+        ('size = "<= 1 B ?"', 'size = "<= 9 MB ?"', ("judge", "report")),
         ('"<= 1 s"', '"<= 2 s"', ("plan", "run", "compare", "judge", "report")),
-        ("candidates = 2", "candidates = 3", ("search",)),
+        ("generations = 1", "generations = 2", ("search",)),
         ("epochs = 6", "epochs = 7", ("search", "train", "profile", "plan", "run", "compare")),
     ],
 )
