@@ -18,7 +18,6 @@ import csv
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import floor, isnan, nan
 from pathlib import Path
 from statistics import fmean, median
@@ -355,19 +354,20 @@ def model_lines(source: Source, found: Found, fitted: Fitted) -> Iterator[str]:
     """Write the cost model, the medians of loading and of powers beside it."""
     yield "# Milliseconds per unit of each feature, fitted to the parts below: see docs/boards.md."
     yield "# Errors: median and 90th percentile of |predicted / measured - 1|, each network"
-    yield "# predicted from the others. input_* and block_mw are medians over networks and parts."
+    yield "# predicted from the others. input_ms (of input_bytes), input_mw, block_mw are medians"
+    yield "# over networks and parts."
     yield "[cost_model]"
     yield from listed("features", [f'"{name}"' for name in FEATURES], a_line=5)
     yield f"part_error = [{', '.join(f'{error:.3f}' for error in fitted.part_error)}]"
     yield f"network_error = [{', '.join(f'{error:.3f}' for error in fitted.network_error)}]"
+    yield f"input_bytes = {3 * 224 * 224 * 4}"  # of the frame that most of the networks read
     for processor, levels in source.levels.items():
         for level in reversed(levels):
             if (processor, level.mhz) not in fitted.rates:
                 continue
             inner = "" if level is levels[-1] else f".levels.{level.mhz}"
             of = [at[level] for (_, name), at in found.items() if name == processor]
-            tasks = chain.from_iterable(parts for _, *parts in of)
-            powers = [part.power_mw for part in tasks if not isnan(part.power_mw)]
+            powers = [one.power_mw for _, *parts in of for one in parts if not isnan(one.power_mw)]
             yield f"[cost_model.rates.{processor}{inner}]"
             yield f"input_ms = {in_ms(median(first.time_ms for first, *_ in of))}"
             yield f"input_mw = {in_mw(median(first.power_mw for first, *_ in of))}"

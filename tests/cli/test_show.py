@@ -12,10 +12,13 @@ import pytest
 import evener.artifacts
 from evener.artifacts.card import Card
 from evener.artifacts.files import Artifact, Kept, save
+from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.networks import Ends
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.topology import Topology
 from evener.cli.tables import lay_out
+from evener.network.draft import draft_file, draft_network
 
 Evener = Callable[..., tuple[int, str, str]]
 
@@ -135,3 +138,53 @@ def test_by_the_rule_node_a_profile_holds_steps_from_place_to_place(
     save(tmp_path / "p.json", by_places)
 
     assert "tiny in 1 step on lab" in evener("show", tmp_path / "p.json")[1]
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    draft = draft_network(LayerGraph(), Ends(features=4, outputs=3))
+    path = tmp_path / "network.onnx"
+    path.write_bytes(draft_file(draft))
+    return path
+
+
+def test_a_network_is_written_as_pytorch(evener: Evener, network: Path, tmp_path: Path) -> None:
+    code, out, err = evener("show", network, "--torch", tmp_path / "plain")
+    told = json.loads(evener("show", network, "--torch", tmp_path / "again", "--json")[1])
+
+    assert (code, err) == (0, "")
+    assert "which need PyTorch alone; answers differ from the ONNX file's by " in out
+    assert sorted(told) == ["files", "max_error"]
+    assert [Path(one).name for one in told["files"]] == ["network.py", "weights.pt"]
+    assert (tmp_path / "plain/network.py").read_text() == Path(told["files"][0]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "message"),
+    [
+        (["trace"], [], "--torch is for a network, and takes no other option"),
+        ([], ["--from", "3"], "--torch is for a network, and takes no other option"),
+    ],
+)
+def test_what_is_no_network_is_not_written_as_pytorch(
+    evener: Evener,
+    network: Path,
+    tmp_path: Path,
+    words: list[str],
+    options: list[str],
+    message: str,
+) -> None:
+    code, _, err = evener("show", *words, network, "--torch", tmp_path / "plain", *options)
+
+    assert code == 2
+    assert message in err
+    assert not (tmp_path / "plain").exists()
+
+
+def test_a_folder_that_is_there_is_not_written_over(
+    evener: Evener, network: Path, tmp_path: Path
+) -> None:
+    code, _, err = evener("show", network, "--torch", tmp_path)
+
+    assert code == 2
+    assert "--torch" in err

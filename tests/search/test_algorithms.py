@@ -13,7 +13,7 @@ from evener.search.fronts import front_numbers
 from evener.search.islands import Islands
 from evener.search.judged import Judged
 from evener.search.layer_space import LayerSpace
-from evener.search.model import Scale, most_promising
+from evener.search.model import Scale, most_promising, most_widening
 from evener.search.nsga2 import Nsga2
 from evener.search.paper import Paper
 from evener.search.random_search import RandomSearch
@@ -225,9 +225,30 @@ def test_the_model_looks_where_a_front_would_grow() -> None:
     objectives = np.array([[0.0, 3.0], [2.0, 2.0], [2.0, 2.0], [2.0, 2.0]])
     near, far = np.array([[0, 0, 0]]), np.array([[1, 1, 0]])
 
-    chosen = most_promising(known, objectives, np.concatenate([far, near]), 1, (3.0, 4.0))
+    pool = np.concatenate([far, near])
 
-    assert chosen.tolist() == [1]
+    assert most_widening(known, objectives, pool, np.empty((2, 0)), 1, (3.0, 4.0)) == [1]
+
+
+def test_the_model_takes_known_costs_for_granted() -> None:
+    known = stream(3).integers(0, 2, (30, 8))
+    objectives = np.stack([known.sum(axis=1), 8.0 - known.sum(axis=1)], axis=1)
+    pool = np.repeat(known[:1], 5, axis=0)  # alike to any guess
+    costs = np.array([[3.0], [2.0], [1.0], [2.5], [6.0]])
+
+    chosen = most_widening(known, objectives, pool, costs, 1, (8.0, 8.0))
+
+    assert chosen == [2]
+
+
+def test_the_model_chooses_no_two_for_the_same_place_of_the_front() -> None:
+    known = stream(5).integers(0, 3, (40, 6))
+    objectives = np.stack([known.sum(axis=1), (12.0 - known.sum(axis=1)) ** 2], axis=1)
+    pool = np.concatenate([np.zeros((3, 6), int), np.full((1, 6), 2), np.full((1, 6), 1)])
+
+    chosen = most_widening(known, objectives, pool, np.empty((5, 0)), 3, (20.0, 200.0))
+
+    assert len({tuple(pool[one]) for one in chosen}) == 3
 
 
 def test_a_scale_keeps_the_order_and_leads_back() -> None:

@@ -15,6 +15,7 @@ from evener.search.markov import (
     fate,
     fitness_of,
     inherit,
+    loss_after,
     stationary,
     survival,
     transitions,
@@ -169,6 +170,17 @@ def test_the_genetic_algorithm_loses_links_when_the_chain_says() -> None:
     assert np.abs(np.cumsum(seen) - expected).max() < FAR
     assert (counts == 0).mean() == pytest.approx(found.lost[copies], abs=0.03)
     assert ended.mean() == pytest.approx(found.generations[copies], rel=0.06)
+
+
+def test_what_a_network_lost_others_lose_the_more_the_better_it_got() -> None:
+    lost = [loss_after(4, 8, 0.3, after, 0.1) for after in (0.5, 0.3, 0.1, -np.inf)]
+
+    assert lost[1] == pytest.approx(1 - 3 / 8)
+    assert all(np.diff(lost) > 0)
+    assert loss_after(1, 8, 0.3, 0.9, 0.1) == 1  # nobody has it any more
+    assert loss_after(4, 8, 0.3, np.inf, 0.1) == pytest.approx(0, abs=1e-6)
+    with pytest.raises(InputError, match="a link that 9 of 8 networks had"):
+        loss_after(9, 8, 0.3, 0.1, 0.1)
 
 
 def test_survival_weighs_each_link_by_the_networks_that_have_it() -> None:

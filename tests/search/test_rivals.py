@@ -54,7 +54,7 @@ def started(
         population=10,
         most=most,
         evaluate=evaluate,
-        costs=lambda networks: [(float(one.macs(16, 4)),) for one in networks],
+        prices=lambda networks: [(float(one.macs(16, 4)),) for one in networks],
         names=("macs",),
         limits=lambda one: float(len(one.widths) > 2),
         state=state,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evener.data.dataset import Dataset, make_dataset
-from evener.data.split import split_rows
+from evener.data.split import split_at_random, split_rows
 
 
 @pytest.fixture(scope="session")
@@ -25,4 +25,38 @@ def rings() -> Dataset:
         classes=classes,
         feature_names=("x", "y", "seven"),
         split=split_rows(labels, classes, validation_share=0.2, test_share=0.2, seed=0),
+    )
+
+
+@pytest.fixture(scope="session")
+def hills() -> Dataset:
+    """Return two numbers that follow two features and no straight line, in large units."""
+    rng = np.random.default_rng(0)
+    features = rng.uniform(-2, 2, (400, 2))
+    heights = np.sin(features[:, 0]) * features[:, 1]
+    return make_dataset(
+        "hills",
+        features.astype(np.float32),
+        np.stack([5000 + 1000 * heights, 1e-3 * heights**2], axis=1).astype(np.float32),
+        classes=("height", "square"),
+        feature_names=("x", "y"),
+        split=split_at_random(400, validation_share=0.2, test_share=0.2, seed=0),
+        task="numbers",
+    )
+
+
+@pytest.fixture(scope="session")
+def corners() -> Dataset:
+    """Return rows with three labels: right, above, and the rare both."""
+    rng = np.random.default_rng(0)
+    features = rng.uniform(-1, 1, (400, 2))
+    right, above = features.T > 0.2
+    return make_dataset(
+        "corners",
+        features.astype(np.float32),
+        np.stack([right, above, right & above], axis=1).astype(np.float32),
+        classes=("right", "above", "both"),
+        feature_names=("x", "y"),
+        split=split_at_random(400, validation_share=0.2, test_share=0.2, seed=0),
+        task="labels",
     )

@@ -29,7 +29,7 @@ def test_the_file_answers_as_scikit_learn_does(
 ) -> None:
     forest = RandomForestClassifier(TREES, random_state=0).fit(*rings.rows("train"))
 
-    found = answers(trained["forest"].content, rings.features, classes=2)
+    found = answers(trained["forest"].content, rings.features, outputs=2)
 
     np.testing.assert_allclose(found, forest.predict_proba(rings.features), atol=1e-5)
 

@@ -32,7 +32,7 @@ def exported(rings: Dataset) -> bytes:
 def test_the_file_answers_as_the_trainer_does_for_any_batch(rings: Dataset, rows: int) -> None:
     expected = predict(trained_on(rings).model, rings.features[:rows])
 
-    found = answers(exported(rings), rings.features[:rows], classes=2)
+    found = answers(exported(rings), rings.features[:rows], outputs=2)
 
     np.testing.assert_allclose(found, expected, atol=1e-6)
 

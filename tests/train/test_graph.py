@@ -12,6 +12,7 @@ from evener.errors import DivergedError, InputError
 from evener.train.export import export_onnx
 from evener.train.fit import train_network
 from evener.train.graph import GraphLayers
+from evener.train.head import Head
 from evener.train.model import Classifier, predict
 from evener.train.population.answers import answer_population
 from evener.train.population.decoded import individual_of
@@ -35,8 +36,12 @@ def test_it_computes_what_the_population_computes(activation: Activation) -> Non
     torch.testing.assert_close(found, expected)
 
 
+def classes(count: int) -> Head:
+    return Head("classes", np.eye(count, dtype=np.float32))
+
+
 def test_the_graph_counts_the_weights_that_there_are() -> None:
-    model = Classifier(SKIPPING, X_BF, 3, seed=0)
+    model = Classifier(SKIPPING, X_BF, classes(3), seed=0)
 
     assert sum(one.numel() for one in model.parameters()) == SKIPPING.weights(4, 3)
 
@@ -44,7 +49,7 @@ def test_the_graph_counts_the_weights_that_there_are() -> None:
 def test_weights_come_from_the_seed_alone() -> None:
     state = torch.random.get_rng_state()
 
-    one, same, other = (Classifier(SKIPPING, X_BF, 2, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (Classifier(SKIPPING, X_BF, classes(2), seed=seed) for seed in (1, 1, 2))
 
     assert np.array_equal(predict(one, X_BF), predict(same, X_BF))
     assert not np.array_equal(predict(one, X_BF), predict(other, X_BF))
@@ -83,4 +88,4 @@ def test_a_layer_that_nothing_feeds_is_refused() -> None:
     loose = LayerGraph(widths=(8, 4), links=((0, 1), (1, 3), (2, 3)))
 
     with pytest.raises(InputError, match="a layer that nothing feeds; leave out"):
-        Classifier(loose, X_BF, 2, seed=0)
+        Classifier(loose, X_BF, classes(2), seed=0)

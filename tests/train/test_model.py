@@ -7,9 +7,14 @@ from sklearn.preprocessing import StandardScaler
 
 from evener.artifacts.architecture import Architecture
 from evener.errors import InputError
+from evener.train.head import Head
 from evener.train.model import Classifier, predict, standardisation
 
 X_BF = np.random.default_rng(0).normal(5, 3, (50, 4)).astype(np.float32)
+
+
+def classes(count: int) -> Head:
+    return Head("classes", np.eye(count, dtype=np.float32))
 
 
 def test_standardisation_is_scikit_learns() -> None:
@@ -35,7 +40,7 @@ def test_values_too_small_for_single_precision_do_not_blow_up() -> None:
 
 
 def test_it_computes_what_the_architecture_says() -> None:
-    model = Classifier(Architecture(hidden=(6,), activation="tanh"), X_BF, 3, seed=1)
+    model = Classifier(Architecture(hidden=(6,), activation="tanh"), X_BF, classes(3), seed=1)
     weights = {name: value.numpy() for name, value in model.state_dict().items()}
 
     y_BH = (X_BF - weights["mean"]) * weights["scale"]
@@ -50,14 +55,14 @@ def test_it_computes_what_the_architecture_says() -> None:
 def test_every_activation_of_an_architecture_is_known(activation: str) -> None:
     architecture = Architecture(hidden=(5, 4), activation=activation)  # type: ignore[arg-type] # parametrised as str
 
-    probabilities = predict(Classifier(architecture, X_BF, 3, seed=0), X_BF)
+    probabilities = predict(Classifier(architecture, X_BF, classes(3), seed=0), X_BF)
 
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
 
 
 def test_the_architecture_counts_the_weights_that_there_are() -> None:
     for architecture in (Architecture(hidden=(6, 5)), Architecture(family="linear")):
-        model = Classifier(architecture, X_BF, 3, seed=0)
+        model = Classifier(architecture, X_BF, classes(3), seed=0)
 
         assert sum(p.numel() for p in model.parameters()) == architecture.weights(4, 3)
 
@@ -65,7 +70,9 @@ def test_the_architecture_counts_the_weights_that_there_are() -> None:
 def test_weights_come_from_the_seed_alone() -> None:
     state = torch.random.get_rng_state()
 
-    one, same, other = (Classifier(Architecture(hidden=(3,)), X_BF, 2, seed=s) for s in (1, 1, 2))
+    one, same, other = (
+        Classifier(Architecture(hidden=(3,)), X_BF, classes(2), seed=s) for s in (1, 1, 2)
+    )
 
     assert np.array_equal(predict(one, X_BF), predict(same, X_BF))
     assert not np.array_equal(predict(one, X_BF), predict(other, X_BF))
@@ -74,4 +81,4 @@ def test_weights_come_from_the_seed_alone() -> None:
 
 def test_a_forest_is_no_network() -> None:
     with pytest.raises(InputError, match="forest of 9 is no network; it is trained as a baseline"):
-        Classifier(Architecture(family="forest", trees=9), X_BF, 2, seed=0)
+        Classifier(Architecture(family="forest", trees=9), X_BF, classes(2), seed=0)

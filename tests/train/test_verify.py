@@ -9,7 +9,7 @@ from evener.errors import EvenerError
 from evener.train.clean import clean_bytes
 from evener.train.verify import answers, largest_error
 
-X = np.array([[0.0, 1.0], [2.0, -1.0]], np.float32)
+X = np.array([[0.0, 0.75], [0.25, -0.5]], np.float32)
 
 
 def identity() -> bytes:
@@ -23,14 +23,22 @@ def identity() -> bytes:
 
 
 def test_any_rows_are_run_as_one_batch() -> None:
-    assert answers(identity(), X, classes=2).tolist() == X.tolist()
-    assert answers(identity(), X[:1], classes=2).tolist() == X[:1].tolist()
+    assert answers(identity(), X, outputs=2).tolist() == X.tolist()
+    assert answers(identity(), X[:1], outputs=2).tolist() == X[:1].tolist()
 
 
 def test_the_largest_difference_counts() -> None:
     expected = X + np.array([[0.0, 0.25], [0.125, 0.0]])
 
     assert largest_error("it", identity(), X, expected, tolerance=0.25) == 0.25
+
+
+def test_large_numbers_differ_relative_to_the_largest() -> None:
+    expected = np.array([[100.0, 0.0], [0.0, 200.0]], np.float32)
+
+    error = largest_error("it", identity(), expected + 1, expected, tolerance=0.25)
+
+    assert error == pytest.approx(1 / 200)
 
 
 def test_more_than_the_tolerance_names_the_row() -> None:

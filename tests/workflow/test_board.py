@@ -156,6 +156,25 @@ def test_any_other_network_is_estimated_and_says_so() -> None:
     assert profile.hand_off.transfers
 
 
+@pytest.mark.parametrize(("loaded", "expected_s"), [("", 5e-3), ("input_bytes = 256", 5e-3 / 4)])
+def test_loading_is_paid_per_byte_where_the_board_says_of_which_frame(
+    net: str, board: Callable[[str], str], loaded: str, expected_s: float
+) -> None:
+    model = f"""
+[cost_model]
+features = ["layers"]
+part_error = [0.1, 0.2]
+network_error = [0.1, 0.2]
+{loaded}
+rates.big = {{ input_ms = 5.0, ms = [1.0] }}
+"""
+    profile = open_on_board(net, board(model)).profile
+
+    whole = max(profile.segments, key=lambda one: one.last_block - one.first_block)
+    assert [tensor.size_bytes for tensor in profile.blocks[0].inputs] == [64]
+    assert whole.median_s == pytest.approx(expected_s + len(profile.blocks) * 1e-3)
+
+
 def test_a_board_without_a_cost_model_cannot_estimate(
     net: str, board: Callable[[str], str]
 ) -> None:

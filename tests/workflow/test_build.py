@@ -126,7 +126,7 @@ def test_a_build_goes_from_rows_to_a_judged_plan_and_runs_nothing_twice(project:
 def test_the_pipeline_answers_the_test_rows_as_the_trainer_did(built: Path) -> None:
     card = load(built / ".evener" / "card.json", Card).value
     trace = load(built / ".evener" / "trace.json", Trace).value
-    assert trace.quality == card.test
+    assert trace.quality == pytest.approx(card.test, abs=1e-6)
     assert trace.frames == 50
     assert trace.max_error is not None
     assert trace.max_error <= 1e-4
@@ -215,7 +215,7 @@ def test_a_network_that_ranks_trained_flows_on_and_is_that_of_one_rank(project: 
 
     trace = load(project / ".evener" / "trace.json", Trace).value
     assert first.ran == (*STEPS, "report")
-    assert trace.quality == first.card.test
+    assert trace.quality == pytest.approx(first.card.test, abs=1e-6)
     assert first.card.topology == Topology(shards=4, halo=1)
     assert not (project / ".evener" / "training").exists()
 
@@ -280,7 +280,7 @@ def append(project: Path, text: str) -> None:
 
 def test_a_project_for_a_board_is_judged_on_simulated_processors(project: Path) -> None:
     append(project, '[plan]\nboard = "khadas-vim3"\nprocessors = ["B", "L"]')
-    change(project, '"<= 1 s"', '"<= 1 ms"')
+    change(project, '"<= 1 s"', '"<= 0.1 ms"')
 
     first = build_project(project)
 
@@ -291,7 +291,8 @@ def test_a_project_for_a_board_is_judged_on_simulated_processors(project: Path) 
     assert {lane.processor for stage in first.plan.stages for lane in stage.lanes} <= {"B", "L"}
     assert (trace.simulated, trace.frames) == (True, 50)
     assert trace.rate_hz == pytest.approx(first.plan.rate_hz, rel=0.2)
-    assert trace.quality == load(state / "card.json", Card).value.test  # computed for real
+    card = load(state / "card.json", Card).value
+    assert trace.quality == pytest.approx(card.test, abs=1e-6)  # computed for real
     assert (trace.equal, trace.max_error) == (True, 0.0)
     assert load(state / "comparison.json", Comparison).value.simulated
     # No plan keeps the limit there: it is missed, not refused.
@@ -393,7 +394,7 @@ for moment in moments:
 def test_a_build_killed_step_by_step_ends_in_the_same_network(
     project: Path, undisturbed: Path
 ) -> None:
-    moments = ["trying mlp", "writing and checking", "trying the best"]
+    moments = ["generation 1", "in full", "writing and checking", "trying the best"]
     ended = subprocess.run(
         [sys.executable, "-c", _KILLED, str(project), *moments],
         capture_output=True,

@@ -92,7 +92,7 @@ def test_it_ends_with_a_front_and_what_it_is_held_against(
 
     assert result.found == found
     assert result.evaluations == len(found.scored) == len(found.random)
-    assert set(result.baselines) == {"random search", "fixed network", "linear", "forest"}
+    assert {"random search", "fixed network", "linear", "forest"} <= set(result.baselines)
     assert [one.id for one in result.front] == list(found.front)
     assert [one.macs for one in result.front] == sorted(one.macs for one in result.front)
     assert result.best == max(one.validation for one in result.front)
@@ -162,7 +162,7 @@ def test_a_search_of_more_generations_goes_on_from_the_last(
     assert len(result.found.generations) == 7
 
 
-@pytest.mark.parametrize("algorithm", ["paper", "regularized", "islands", "screened", "random"])
+@pytest.mark.parametrize("algorithm", ["paper", "regularized", "islands", "nsga2", "random"])
 def test_every_algorithm_searches(tmp_path: Path, algorithm: Any) -> None:  # noqa: ANN401 - a name
     project = write_project(tmp_path / "project")
     change(project, "generations = 5", "generations = 3")
@@ -247,4 +247,4 @@ def test_the_preset_is_the_papers_table_and_single_settings_may_differ(tmp_path:
 
     assert (section.algorithm, section.density, section.recipes) == ("paper", 0.786, True)
     assert (section.population, section.epochs) == (4, 3)
-    assert SearchSection().algorithm == "nsga2"
+    assert SearchSection().algorithm == "screened"

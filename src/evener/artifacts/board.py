@@ -109,6 +109,8 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         part_error_p90: 90th percentile of the same.
         network_error: median over whole networks.
         network_error_p90: 90th percentile of the same.
+        input_bytes: of the frame that costs what `Rates.input` says; a frame of twice the bytes
+            costs twice as much. None where every frame costs the same.
     """
 
     rates: tuple[Rates, ...]
@@ -116,6 +118,7 @@ class CostModel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     part_error_p90: float
     network_error: float
     network_error_p90: float
+    input_bytes: int | None = None
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -326,6 +329,12 @@ def add(left: Cost, right: Cost) -> Cost:
     return Cost(time_s=time_s, energy_j=left.energy_j + right.energy_j)
 
 
+def scaled(cost: Cost, times: float) -> Cost:
+    """Return what so many times the work costs."""
+    energy_j = None if cost.energy_j is None else times * cost.energy_j
+    return Cost(time_s=times * cost.time_s, energy_j=energy_j)
+
+
 def _model(model: ModelTable, table: BoardTable) -> CostModel:
     return CostModel(
         rates=tuple(
@@ -345,4 +354,5 @@ def _model(model: ModelTable, table: BoardTable) -> CostModel:
         part_error_p90=model.part_error[1],
         network_error=model.network_error[0],
         network_error_p90=model.network_error[1],
+        input_bytes=model.input_bytes,
     )

@@ -110,12 +110,15 @@ class ModelTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         part_error: median and 90th percentile of |predicted / measured - 1| over the parts of
             networks that the model did not see.
         network_error: the same over whole networks.
+        input_bytes: of the frame that takes `input_ms`, as other frames take more or less; None
+            where every frame takes as long.
         rates: by processor.
     """
 
     features: tuple[str, ...]
     part_error: tuple[float, float]
     network_error: tuple[float, float]
+    input_bytes: int | None = None
     rates: dict[str, RatesTable]
 
 
@@ -305,6 +308,11 @@ def _check_model(model: ModelTable, table: BoardTable) -> None:
     if not all(0 <= error < _LONGEST_MS for error in errors):
         raise InputError(
             f"cost_model has the errors {list(errors)}: give shares of the measured time, 0 or more"
+        )
+    if model.input_bytes is not None and model.input_bytes < 1:
+        raise InputError(
+            f"cost_model.input_bytes = {model.input_bytes}: give the bytes of the frame that takes "
+            "input_ms, or leave it out where every frame takes as long"
         )
     _check_names("cost_model.rates", model.rates, table)
     for processor, rates in model.rates.items():

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
+from evener.artifacts.dataset import Task
 from evener.artifacts.networks import Network
 from evener.artifacts.topology import Topology
 
@@ -48,7 +49,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         features: columns that the network reads.
         data_sha256: hash of the dataset and its split.
         rows: rows of the splits, by name.
-        classes: names of the classes in the order of the outputs.
+        classes: names of the outputs: of the classes, or the target columns of numbers and labels.
         seed: what the randomness was drawn from.
         epochs: passes over the training split.
         validation: quality on the validation split, by metric.
@@ -59,6 +60,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             "column=value" is 1 where that column says so. None in cards of older versions.
         topology: which neurons see which; None where all see all.
         losses: mean loss of each epoch; empty in cards of older versions.
+        task: what the network predicts.
         communication_share: of the time in messages between ranks, of the rank that waited most,
             since the training was last started; None where one process trained, or nothing was
             left to train.
@@ -85,3 +87,4 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     topology: Topology | None = None
     losses: tuple[float, ...] = ()
     communication_share: float | None = None
+    task: Task = "classes"

@@ -10,6 +10,13 @@ Task = Literal["classes", "numbers", "labels"]
 MAIN_METRIC: Final[dict[Task, str]] = {"classes": "accuracy", "numbers": "r2", "labels": "f1"}
 """What a search maximises by itself."""
 
+TASK_METRICS: Final[dict[Task, tuple[str, ...]]] = {
+    "classes": ("accuracy", "balanced_accuracy", "f1", "log_loss", "auc"),
+    "numbers": ("mae", "rmse", "r2"),
+    "labels": ("accuracy", "f1", "log_loss", "auc"),
+}
+"""How good answers are: what can be required of a network for each task."""
+
 
 class DatasetFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Size, classes and hash of a dataset and its split.

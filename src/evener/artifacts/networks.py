@@ -39,7 +39,7 @@ def macs(network: Network, ends: Ends) -> int:
         2368
     """
     if isinstance(network, ConvStack):
-        return network.macs(*_picture(network, ends), ends.outputs)
+        return network.macs(*picture_of(network, ends), ends.outputs)
     return network.macs(ends.features, ends.outputs)
 
 
@@ -54,8 +54,22 @@ def weights(network: Network, ends: Ends) -> int:
         InputError: it reads pictures, and rows are none.
     """
     if isinstance(network, ConvStack):
-        return network.weights(_picture(network, ends)[0], ends.outputs)
+        return network.weights(picture_of(network, ends)[0], ends.outputs)
     return network.weights(ends.features, ends.outputs)
+
+
+def picture_of(network: ConvStack, ends: Ends) -> tuple[int, int, int]:
+    """Return the channels, height and width that a network reads.
+
+    Raises:
+        InputError: rows are no pictures.
+    """
+    if ends.picture is None:
+        raise InputError(
+            f"{network} reads pictures, and a row is {ends.features} numbers in no order: give "
+            "data of pictures, or search for networks of dense layers"
+        )
+    return ends.picture
 
 
 def chain_of(network: Network) -> Architecture:
@@ -76,12 +90,3 @@ def chain_of(network: Network) -> Architecture:
         f"{network} is no row of dense layers trained by AdamW, and only such are divided into "
         'shards: write links = "chain" and recipes = false in [search], or train it without shards'
     )
-
-
-def _picture(network: ConvStack, ends: Ends) -> tuple[int, int, int]:
-    if ends.picture is None:
-        raise InputError(
-            f"{network} reads pictures, and a row is {ends.features} numbers in no order: give "
-            "data of pictures, or search for networks of dense layers"
-        )
-    return ends.picture

@@ -16,6 +16,8 @@ from evener.errors import InvalidFileError, InvalidProjectError
 
 FILE_NAME: Final = "evener.toml"
 
+ClassWeight = Literal["none", "balanced"]
+
 
 class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the rows come from.
@@ -42,6 +44,7 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         epochs: passes over the training split.
         batch: rows per step.
         learning_rate: of Adam, at its peak.
+        class_weight: "balanced" if rare classes, or labels, are to count as much as common ones.
         seed: what the randomness is drawn from.
         ranks: processes that train it together.
         replicas: copies of it that divide the ranks among them, and the rows of a step.
@@ -53,6 +56,7 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     epochs: int = 60
     batch: int = 32
     learning_rate: float = 0.003
+    class_weight: ClassWeight = "none"
     seed: int = 0
     ranks: int = 1
     replicas: int = 1
@@ -282,6 +286,7 @@ def _check_values(project: Project) -> None:
                 key=f"{section}.seed",
             )
     _check_ranks(project.train)
+    _check_class_weight(project.train)
     _check_place(project.plan)
     check_search(project.search)
     _check_address(project.serve)
@@ -325,6 +330,15 @@ def _check_ranks(train: TrainSection) -> None:
             f"train.halo = {train.halo} without train.shards: shards say which weights exist, on "
             f"any number of ranks; write shards = {max(ranks // replicas, 2)}, or more",
             key="train.shards",
+        )
+
+
+def _check_class_weight(train: TrainSection) -> None:
+    if train.class_weight != "none" and train.sharded:
+        raise InvalidProjectError(
+            f'train.class_weight = "{train.class_weight}" is for one rank: leave it out, or '
+            "train.ranks and train.shards",
+            key="train.class_weight",
         )
 
 

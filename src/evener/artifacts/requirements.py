@@ -8,6 +8,7 @@ from typing import ClassVar, Final, Literal
 import msgspec
 
 from evener import units
+from evener.artifacts.dataset import TASK_METRICS, Task
 from evener.errors import InputError, InvalidProjectError
 
 
@@ -27,8 +28,30 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
 METRICS: Final[dict[str, Metric]] = {
     "accuracy": Metric(dimension="number", better=">=", means="share of test rows answered right"),
+    "balanced_accuracy": Metric(
+        dimension="number", better=">=", means="mean recall over the classes, on the test rows"
+    ),
     "f1": Metric(
-        dimension="number", better=">=", means="mean F1 over the classes, on the test rows"
+        dimension="number", better=">=", means="mean F1 over classes or labels, on the test rows"
+    ),
+    "auc": Metric(
+        dimension="number",
+        better=">=",
+        means="mean area under the ROC curves of classes or labels, on the test rows",
+    ),
+    "log_loss": Metric(
+        dimension="number",
+        better="<=",
+        means="mean negative logarithm of what was given for the truth, on the test rows",
+    ),
+    "mae": Metric(dimension="number", better="<=", means="mean absolute error on the test rows"),
+    "rmse": Metric(
+        dimension="number", better="<=", means="root of the mean squared error on the test rows"
+    ),
+    "r2": Metric(
+        dimension="number",
+        better=">=",
+        means="share of the test rows' variance that is explained, R²",
     ),
     "latency_p50": Metric(dimension="time", better="<=", means="median time to an answer"),
     "latency_p99": Metric(
@@ -166,13 +189,32 @@ def parse_requirement(name: str, text: str) -> Requirement:
             f"'{metric.better} {quantity}'",
             key=key,
         )
-    if metric.dimension == "number" and limit > 1:
+    if metric.dimension == "number" and metric.better == ">=" and limit > 1:
         raise InvalidProjectError(
             f"{key} = '{text}' can never hold, since it is a share of 1: write '>= 0.97' or "
             "'>= 97 %'",
             key=key,
         )
     return Requirement(name=name, relation=metric.better, limit=limit, hard=soft is None)
+
+
+def check_metrics(requirements: tuple[Requirement, ...], task: Task) -> None:
+    """Refuse a requirement on the quality of answers to another task.
+
+    Raises:
+        InvalidProjectError: names it, and what can be required instead.
+
+    Example:
+        >>> check_metrics((parse_requirement("r2", ">= 0.8"),), "numbers")
+    """
+    of_others = {name for names in TASK_METRICS.values() for name in names} - {*TASK_METRICS[task]}
+    for one in requirements:
+        if one.name in of_others:
+            raise InvalidProjectError(
+                f"requirements.{one.name} is nothing that answers have where the task is {task}; "
+                f"require {', '.join(TASK_METRICS[task])}, or say another data.task",
+                key=f"requirements.{one.name}",
+            )
 
 
 def judge(

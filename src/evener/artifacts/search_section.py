@@ -10,7 +10,7 @@ from evener import units
 from evener.artifacts.layer_graph import Activation
 from evener.errors import InputError, InvalidProjectError
 
-AlgorithmName = Literal["nsga2", "paper", "regularized", "islands", "screened", "random"]
+AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
 ALGORITHMS: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
 StartName = Literal["critical", "ordered", "chaotic", "random"]
 Links = Literal["any", "chain"]
@@ -37,8 +37,8 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         start: where weights stand between order and chaos when training begins.
         recipes: whether optimiser, learning rate, momentum and weight decay evolve as well.
         cost: what is made small beside the error.
-        mutation: probability with which a bit is inverted; one bit of a genome if None.
-        crossover: probability that a child has two parents.
+        mutation: of "paper", probability with which a bit is inverted; one of a genome if None.
+        crossover: of "paper", probability that a child has two parents.
         parents: of "paper", how many of the best breed.
         elite: of "paper", how many of the best live on.
         halving: whether a third of the networks go on after a ninth and a third of the epochs.
@@ -50,7 +50,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """
 
     preset: Literal["", "table1"] = ""
-    algorithm: AlgorithmName = "nsga2"
+    algorithm: AlgorithmName = "screened"
     population: int = 10
     generations: int = 6
     evaluations: int | None = None

@@ -31,7 +31,7 @@ target = {target}  # what to predict
 {requirements}
 
 [search]
-# algorithm = "nsga2"     # or "paper", "regularized", "islands", "screened", "random"
+# algorithm = "screened"  # or "nsga2", "paper", "regularized", "islands", "random"
 # population = 10         # networks of a generation; all of them with evaluations = 60
 # generations = 6         # preset = "table1" has the paper's settings
 # epochs = 15             # passes over the training rows for each network
@@ -44,7 +44,7 @@ target = {target}  # what to predict
 # start = "critical"      # or "ordered", "chaotic", "random": where weights begin
 # recipes = false         # whether learning rates and the like evolve too
 # cost = "macs"           # made small beside the error; or "weights"
-# crossover = 0.9         # probability of two parents; of a bit's inversion with mutation = 0.05
+# crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on
 # halving = false         # whether the better third of the networks trains on, twice
@@ -58,6 +58,7 @@ target = {target}  # what to predict
 # epochs = 60             # passes over the training rows for the chosen one
 # batch = 32
 # learning_rate = 0.003
+# class_weight = "none"   # "balanced" if rare classes are to count as much as common ones
 # seed = 0
 # ranks = 1               # processes that train it together, by MPI
 # replicas = 1            # copies of it that share the ranks, and the rows of a batch

@@ -17,6 +17,7 @@ from evener.units import show
         "evener show model.profile.json --json",
         "evener show trace resnet50.trace.json",
         "evener show trace resnet50.trace.json --from 40 --frames 20 --svg stages.svg",
+        "evener show mine/.evener/network.onnx --torch mine-in-pytorch",
     ),
     what_next="A profile is for evener plan --profile FILE, a plan for evener run --plan FILE.",
 )
@@ -42,20 +43,37 @@ from evener.units import show
     callback=values.through(targets.read_svg),
     help="Draw a timeline into this file too.",
 )
+@click.option(
+    "--torch",
+    metavar="FOLDER",
+    callback=values.through(targets.read_new_folder),
+    help="Of a network that evener build made: write it as plain PyTorch into this new folder.",
+)
 @options.json_option
 def command(
-    *, words: tuple[str, ...], first: int | None, frames: int, svg: Path | None, as_json: bool
+    *,
+    words: tuple[str, ...],
+    first: int | None,
+    frames: int,
+    svg: Path | None,
+    torch: Path | None,
+    as_json: bool,
 ) -> None:
     """Explain a file that Evener wrote.
 
     It may hold a profile, a plan, a trace, a card or any other artifact, and is checked against
     its own hash first. Of the timeline that evener run --trace wrote, the stages are drawn over
-    time.
+    time. A network is written as PyTorch source and weights, which need Evener no more.
     """
     *kinds, name = words
     if kinds not in ([], ["trace"]):
         raise click.UsageError("give one file, or trace and one file")
     file = _file(name)
+    if torch is not None:
+        if kinds or svg is not None or first is not None:
+            raise click.UsageError("--torch is for a network, and takes no other option")
+        _write_torch(file, torch, as_json=as_json)
+        return
     from evener.artifacts.files import peek
     from evener.artifacts.timeline import is_timeline
 
@@ -72,6 +90,21 @@ def _file(name: str) -> Path:
         return values.read_path(name)
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="'FILE'") from error
+
+
+def _write_torch(file: Path, folder: Path, *, as_json: bool) -> None:
+    from evener.network.source import read_file
+    from evener.train.torch_export import SOURCE_FILE, WEIGHTS_FILE, write_torch
+
+    error = write_torch(read_file(file), folder, name=file.stem)
+    files = [str(folder / name) for name in (SOURCE_FILE, WEIGHTS_FILE)]
+    if as_json:
+        output.print_json({"files": files, "max_error": error})
+    else:
+        output.print_for_people(
+            f"wrote {' and '.join(files)}, which need PyTorch alone; answers differ from the ONNX "
+            f"file's by {error:.1g} at most"
+        )
 
 
 def _draw(file: Path, first: int | None, frames: int, svg: Path | None, *, as_json: bool) -> None:

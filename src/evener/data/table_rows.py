@@ -42,7 +42,7 @@ def open_rows(path: Path) -> Iterator[Rows]:
         MissingExtraError: it is Parquet, and PyArrow is not installed.
     """
     if path.suffix.lower() == PARQUET:
-        with _open_parquet(path) as file:
+        with open_parquet(path) as file:
             header = file.schema_arrow.names
             check_header(header, path)
             yield Rows(header, _batches(path, file))
@@ -61,7 +61,7 @@ def count_rows(path: Path) -> int | None:
     """
     if path.suffix.lower() != PARQUET:
         return None
-    with _open_parquet(path) as file:
+    with open_parquet(path) as file:
         rows: int = file.metadata.num_rows
     return rows
 
@@ -75,7 +75,13 @@ def _lines(path: Path, reader: "Reader", width: int) -> Iterator[tuple[str, Sequ
 
 
 @contextmanager
-def _open_parquet(path: Path) -> Iterator[Any]:
+def open_parquet(path: Path) -> Iterator[Any]:
+    """Open a file as PyArrow's `ParquetFile`.
+
+    Raises:
+        InvalidFileError: missing, or no such file.
+        MissingExtraError: PyArrow is not installed.
+    """
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from evener.artifacts.board import Board, Cost, CostModel, TimedNetwork, Timing, add
+from evener.artifacts.board import Board, Cost, CostModel, TimedNetwork, Timing, add, scaled
 from evener.artifacts.board_file import FEATURES
 from evener.artifacts.files import digest
 from evener.artifacts.processors import Machine
@@ -142,6 +142,8 @@ def _estimated(board: Board, network: Network, blocks: Blocks, *, transfers: boo
 def _modelled(model: CostModel, network: Network, blocks: Blocks) -> tuple[Timing, ...]:
     """Estimate what each block costs at each processor and clock."""
     features = block_features(network, blocks)
+    frame_bytes = sum(tensor.size_bytes for tensor in network.inputs)
+    share = 1.0 if model.input_bytes is None else frame_bytes / model.input_bytes
     timings = []
     for rates in model.rates:
         per_unit = [rates.seconds.get(feature, 0.0) for feature in FEATURES]
@@ -150,7 +152,7 @@ def _modelled(model: CostModel, network: Network, blocks: Blocks) -> tuple[Timin
             Cost(time_s=time_s, energy_j=None if rates.power_w is None else rates.power_w * time_s)
             for time_s in times_s
         ]
-        costs[0] = add(rates.input, costs[0])
+        costs[0] = add(scaled(rates.input, share), costs[0])
         timings.append(
             Timing(processor=rates.processor, clock_hz=rates.clock_hz, costs=tuple(costs))
         )

@@ -31,6 +31,7 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 FIXED: Final = (Arm(),)
+NO_ARM: Final = -1  # of offspring that were made in another way; nothing is learned from them
 LEARNED: Final = (
     Arm(),
     Arm(crossover=0.9, mutation=0.5),
@@ -47,6 +48,8 @@ def pull(arms: tuple[Arm, ...], count: int, rng: np.random.Generator) -> NDArray
         >>> pull(sure, 3, np.random.default_rng(0)).tolist()
         [1, 1, 1]
     """
+    if len(arms) == 1:
+        return np.zeros(count, np.int64)
     wins = np.array([arm.wins for arm in arms])
     losses = np.array([arm.losses for arm in arms])
     chances = rng.beta(1 + wins, 1 + losses, (count, len(arms)))

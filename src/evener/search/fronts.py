@@ -106,3 +106,33 @@ def hypervolume(objectives: Objectives, reference: NDArray[np.float64]) -> float
         for index, height in enumerate(heights)
         if height > 0
     )
+
+
+def volume_gains(
+    front: Objectives, points: Objectives, reference: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return by how much each of some points, by itself, would raise the hypervolume.
+
+    Args:
+        front: what is there already, (members, objectives).
+        points: (points, objectives).
+        reference: see `hypervolume`.
+
+    Example:
+        >>> points = np.array([[0.0, 2.0], [2.0, 2.0]])
+        >>> volume_gains(np.array([[1.0, 1.0]]), points, np.full(2, 3.0))
+        array([1., 0.])
+    """
+    if len(reference) != 2:
+        volume = hypervolume(front, reference)
+        raised = [hypervolume(np.vstack([front, point]), reference) for point in points]
+        return np.array(raised) - volume
+    steps = front[first_front(front)]
+    steps = steps[(steps < reference).all(axis=1)]
+    # Between two steps a point adds what lies below the height that the steps leave free.
+    starts = np.concatenate([[-np.inf], steps[:, 0]])
+    ends = np.append(steps[:, 0], reference[0])
+    heights = np.concatenate([[reference[1]], steps[:, 1]])
+    lengths = np.clip(ends - np.maximum(starts, points[:, :1]), 0, None)
+    gains: NDArray[np.float64] = (lengths * np.clip(heights - points[:, 1:2], 0, None)).sum(axis=1)
+    return gains

@@ -26,6 +26,17 @@ def count_links(nodes: int) -> int:
     return nodes * (nodes - 1) // 2
 
 
+def link_bit(nodes: int, start: int, end: int) -> int:
+    """Return which of the link bits says whether a node feeds a later one.
+
+    Example:
+        >>> matrix = read_links(np.arange(count_links(4))[None] == link_bit(4, 1, 3), 4)[0]
+        >>> np.argwhere(matrix).tolist()
+        [[1, 3]]
+    """
+    return start * nodes - start * (start + 1) // 2 + end - start - 1
+
+
 def read_links(genomes: Genomes, nodes: int) -> Matrices:
     """Return the matrices of link bits, (genomes, nodes, nodes)."""
     matrices = np.zeros((nodes, nodes, len(genomes)), bool)  # so that sweeps run along genomes

@@ -13,7 +13,7 @@ others are neutral, one-point crossover does not change it at all.
 """
 
 from dataclasses import dataclass
-from math import lgamma
+from math import exp, lgamma
 from typing import Final
 
 import numpy as np
@@ -107,13 +107,24 @@ def transitions(population: int, advantage: float = 1.0, mutation: float = 0.0) 
                [0.  , 0.  , 1.  ]])
     """
     counts = np.arange(population + 1, dtype=np.float64)
-    have = inherit(counts, population, advantage, mutation)[:, None]
+    return binomial(population, inherit(counts, population, advantage, mutation))
+
+
+def binomial(population: int, have: Floats) -> Floats:
+    """Return the probability that j of N children have the link: [states, j].
+
+    Args:
+        population: N.
+        have: the probability that a child has it, in each of some states: [states].
+    """
+    counts = np.arange(population + 1, dtype=np.float64)
     ways = lgamma(population + 1) - np.array(
         [lgamma(j + 1) + lgamma(population - j + 1) for j in range(population + 1)]
     )
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 log 0 is 0
-        logs = np.nan_to_num(counts * np.log(have), nan=0.0, neginf=-np.inf)
-        logs += np.nan_to_num((population - counts) * np.log1p(-have), nan=0.0, neginf=-np.inf)
+        logs = np.nan_to_num(counts * np.log(have)[:, None], nan=0.0, neginf=-np.inf)
+        lacking = (population - counts) * np.log1p(-have)[:, None]
+        logs += np.nan_to_num(lacking, nan=0.0, neginf=-np.inf)
     matrix = np.asarray(np.exp(ways + logs), np.float64)
     # Rounding of the logarithms, some 1e-13; rows that are wrong stay wrong.
     sums = matrix.sum(axis=1, keepdims=True)
@@ -136,7 +147,16 @@ def fate(population: int, advantage: float = 1.0) -> Fate:
         >>> fate(4).lost.round(6).tolist()
         [1.0, 0.75, 0.5, 0.25, 0.0]
     """
-    matrix = transitions(population, advantage)
+    return absorption(transitions(population, advantage))
+
+
+def absorption(matrix: Floats) -> Fate:
+    """Say what becomes of a link by a chain in which none and all stay as they are.
+
+    Args:
+        matrix: probability of j networks with the link after i: [i, j].
+    """
+    population = len(matrix) - 1
     between = slice(1, population)
     lost: Floats = np.zeros(population + 1)
     generations: Floats = np.zeros(population + 1)
@@ -170,6 +190,35 @@ def stationary(population: int, advantage: float, mutation: float) -> Floats:
     wanted = np.zeros(population + 1)
     wanted[-1] = 1.0
     return np.asarray(np.linalg.solve(equations, wanted), np.float64)
+
+
+def loss_after(
+    copies: int, population: int, before: float, after: float, temperature: float
+) -> float:
+    """Return the probability that a population loses a link once one network was without it.
+
+    Args:
+        copies: i, how many of the population had the link, at least one.
+        population: N.
+        before: error of the network with the link.
+        after: without it; infinity if there was none.
+        temperature: the difference of errors that makes networks e times as fit.
+
+    Raises:
+        InputError: a number is out of range.
+
+    Example:
+        >>> round(loss_after(5, 10, before=0.2, after=0.2, temperature=0.1), 6)
+        0.6
+    """
+    if not 1 <= copies <= population or not temperature > 0:
+        raise InputError(
+            f"a link that {copies} of {population} networks had, at a temperature of "
+            f"{temperature:g}: give 1 to {population} of them, and a temperature above 0"
+        )
+    # Beyond e^±50 nothing changes, and nothing overflows.
+    advantage = exp(float(np.clip((after - before) / temperature, -50.0, 50.0)))
+    return float(fate(population, advantage).lost[copies - 1])
 
 
 def survival(linked: NDArray[np.bool_], fitness: Floats) -> Floats:

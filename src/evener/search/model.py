@@ -1,64 +1,120 @@
-"""Guess how networks will fare from those that were judged: a Gaussian process over their choices.
+"""Say which of a pool of networks are worth an evaluation, by a guess of how they will fare.
 
-Two networks are alike as far as they choose alike (a kernel of the Hamming distance). The guess
-comes with its uncertainty, so that what is unlike anything known counts as promising too.
+What is known of a network before it is evaluated, such as its size, is not guessed.
 """
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evener.search.fronts import first_front, hypervolume
+from evener.search.fronts import first_front, volume_gains
 from evener.search.genes import Levels
 from evener.search.judged import Objectives
+from evener.search.process import Guess, guess
 
-_REACH: Final = 3.0  # two genomes that differ in every choice correlate by exp(-3)
-_NOISE: Final = 0.05  # variance that is left to chance, the whole being 1
 _CURIOSITY: Final = 0.5  # standard deviations that count as promise
 _MARGIN: Final = 0.1  # of the front's extent, from its worst to the reference
+_NODES: Final = 5  # at which the normal distribution of a guess is looked at
+_NODE, _SHARE = np.polynomial.hermite_e.hermegauss(_NODES)
+_WEIGHT: Final = _SHARE / _SHARE.sum()
 _TINY: Final = 1e-12  # so that the logarithm of equals is a number
 _DIGITS: Final = 9  # of a guess; beyond, it depends on how a library adds up
 
 
-def most_promising(
+def most_promising(known: Levels, objectives: Objectives, pool: Levels, count: int) -> list[int]:
+    """Return which of a pool are worth an evaluation, those with the best hopeful guess first.
+
+    Args:
+        known: choices of the judged, (judged, loci).
+        objectives: of the judged, finite, (judged, objectives); the first counts.
+        pool: choices of those to choose from, (pool, loci).
+        count: how many.
+    """
+    guessed = guess(known, Scale(objectives[:, :1]).standings(objectives[:, :1]), pool)
+    hopes = np.round(guessed.mean[:, 0] - _CURIOSITY * np.sqrt(guessed.variance), _DIGITS)
+    best: list[int] = hopes.argsort(kind="stable")[:count].tolist()
+    return best
+
+
+def most_widening(
     known: Levels,
     objectives: Objectives,
     pool: Levels,
+    costs: Objectives,
     count: int,
     reference: Sequence[float] | None = None,
-) -> NDArray[np.int64]:
-    """Return which of a pool are worth an evaluation, the most promising first.
+) -> list[int]:
+    """Return which of a pool may be expected to add most to the hypervolume of the front.
 
-    With one objective those are the ones with the best hopeful guess; with several, those that
-    would add most to the hypervolume of the front, one after another.
+    Each is chosen as if those before it had come out as guessed (M. Emmerich et al., Single- and
+    multiobjective evolutionary optimization assisted by Gaussian random field metamodels, 2006).
 
     Args:
         known: choices of the judged, (judged, loci).
         objectives: of the judged, finite, (judged, objectives).
         pool: choices of those to choose from, (pool, loci).
+        costs: the last of their objectives, as far as they are known before an evaluation,
+            (pool, known objectives); the others are guessed.
         count: how many.
-        reference: what is worse in any of several objectives is of no use; None for a little
-            beyond the worst of the front.
+        reference: what is worse in any objective is of no use; None for what is guessed twice
+            as far from the best as half of the judged are, or costs more than the front.
     """
-    scale = Scale(objectives)
-    hopes = scale.back(_hopes(known, scale.standings(objectives), pool))
-    if hopes.shape[1] == 1:
-        return hopes[:, 0].argsort(kind="stable")[:count]
+    guessing = objectives.shape[1] - costs.shape[1]
+    scale = Scale(objectives[:, :guessing])
+    guessed = guess(known, scale.standings(objectives[:, :guessing]), pool)
     front = objectives[first_front(objectives)]
-    low, high = front.min(axis=0), front.max(axis=0)
-    corner = high + _MARGIN * (high - low) if reference is None else np.array(reference)
+    corner = _beyond(front, objectives, guessing) if reference is None else np.array(reference)
+
+    gains = _expected_gains(front, guessed, costs, scale, np.arange(len(pool)), corner)
+    stale = np.zeros(len(pool), bool)
     chosen: list[int] = []
-    for _ in range(min(count, len(pool))):
-        volume = hypervolume(front, corner)
-        gains = [hypervolume(np.vstack([front, hope]), corner) - volume for hope in hopes]
-        gains_left = np.round(gains, _DIGITS)
-        gains_left[chosen] = -1
-        chosen.append(int(gains_left.argmax()))
-        front = np.vstack([front, hopes[chosen[-1]]])
-        front = front[first_front(front)]
-    return np.array(chosen, np.int64)
+    while len(chosen) < min(count, len(pool)):
+        best = int(gains.argmax())
+        if stale[best]:  # others on the front only take gains away, so an old one is a bound
+            gains[best] = _expected_gains(
+                front, guessed, costs, scale, np.array([best]), corner
+            ).item()
+            stale[best] = False
+            continue
+        chosen.append(best)
+        expected = scale.back(guessed.mean[best : best + 1])
+        front = np.vstack([front, np.concatenate([expected, costs[best : best + 1]], axis=1)])
+        guessed = guessed.supposing(best)
+        gains[best] = -1
+        stale[:] = True
+        stale[chosen] = False
+    return chosen
+
+
+def _beyond(front: Objectives, objectives: Objectives, guessing: int) -> NDArray[np.float64]:
+    """Return a reference without which networks that are cheap and useless were all that counts."""
+    low, high = front.min(axis=0), front.max(axis=0)
+    corner: NDArray[np.float64] = high + _MARGIN * (high - low)
+    least, middle = objectives.min(axis=0), np.median(objectives, axis=0)
+    corner[:guessing] = np.minimum(corner, 2 * middle - least)[:guessing]
+    return corner
+
+
+def _expected_gains(
+    front: Objectives,
+    guessed: Guess,
+    costs: Objectives,
+    scale: "Scale",
+    which: NDArray[np.int64],
+    reference: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the mean of what each may add, over the normal distribution of its guess."""
+    picked = np.array([*product(range(_NODES), repeat=guessed.mean.shape[1])])
+    deviation = np.sqrt(guessed.variance[which])[:, None]
+    standings = guessed.mean[which] + deviation * _NODE[picked][:, None]  # (nodes, which, guessed)
+    known = np.broadcast_to(costs[which], (len(picked), len(which), costs.shape[1]))
+    points = np.concatenate([scale.back(standings), known], axis=2)
+    gains = volume_gains(front, points.reshape(-1, points.shape[2]), reference)
+    expected = _WEIGHT[picked].prod(axis=1) @ gains.reshape(len(picked), len(which))
+    return np.asarray(np.round(expected, _DIGITS), np.float64)
 
 
 class Scale:
@@ -73,7 +129,7 @@ class Scale:
         >>> objectives = np.array([[1.0], [2.0], [11.0]])
         >>> scale = Scale(objectives)
         >>> scale.standings(objectives).round(2).ravel().tolist()
-        [-1.24, 0.03, 1.21]
+        [-1.02, -0.33, 1.36]
         >>> scale.back(scale.standings(objectives)).round(9).ravel().tolist()
         [1.0, 2.0, 11.0]
     """
@@ -82,7 +138,7 @@ class Scale:
         self._best = objectives.min(axis=0)
         behind = objectives - self._best
         middle = np.median(behind, axis=0)  # 0 where most are as good as the best
-        self._offset = 0.1 * np.where(middle > 0, middle, behind.mean(axis=0)) + _TINY
+        self._offset = np.where(middle > 0, middle, behind.mean(axis=0)) + _TINY
         log = self._log(objectives)
         self._mean, deviation = log.mean(axis=0), log.std(axis=0)
         self._deviation = np.where(deviation > 0, deviation, 1.0)
@@ -101,22 +157,3 @@ class Scale:
     def _log(self, objectives: Objectives) -> Objectives:
         logarithms: Objectives = np.log(objectives - self._best + self._offset)
         return logarithms
-
-
-def _hopes(known: Levels, standing: Objectives, pool: Levels) -> Objectives:
-    """Return the guess for each of a pool, less its uncertainty: what it may come to."""
-    covariance = _likeness(known, known) + _NOISE * np.eye(len(known))
-    across = _likeness(pool, known)
-    factor = np.linalg.cholesky(covariance)
-    mean = across @ np.linalg.solve(factor.T, np.linalg.solve(factor, standing))
-    explained = (np.linalg.solve(factor, across.T) ** 2).sum(axis=0)
-    deviation = np.sqrt(np.maximum(1 + _NOISE - explained, 0))
-    hopes: Objectives = np.round(mean - _CURIOSITY * deviation[:, None], _DIGITS)
-    return hopes
-
-
-def _likeness(some: Levels, others: Levels) -> NDArray[np.float64]:
-    """Return the correlation of each with each, by the share of choices that differ."""
-    differ = np.array([(one != others).mean(axis=1) for one in some])
-    likeness: NDArray[np.float64] = np.exp(-_REACH * differ)
-    return likeness

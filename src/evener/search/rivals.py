@@ -21,7 +21,7 @@ from evener.search.random_search import RandomSearch
 from evener.search.space import Space
 
 NetworkT = TypeVar("NetworkT", bound=Network)
-Costs = Callable[[Sequence[NetworkT]], Sequence[tuple[float, ...]]]
+Prices = Callable[[Sequence[NetworkT]], Sequence[tuple[float, ...]]]
 """Returns what is made small beside the error, for each network."""
 
 
@@ -35,8 +35,8 @@ class Rivals(Generic[NetworkT]):
         population: networks that random search draws at a time.
         most: evaluations of either, at most.
         evaluate: trains.
-        costs: what is made small beside the error.
-        names: of the costs; how many there are.
+        prices: what is made small beside the error.
+        names: of the prices; how many there are.
         limits: by how much a network breaks limits; it is not evaluated then.
         state: to go on from.
 
@@ -53,13 +53,13 @@ class Rivals(Generic[NetworkT]):
         population: int,
         most: int,
         evaluate: Evaluate[NetworkT],
-        costs: Costs[NetworkT],
+        prices: Prices[NetworkT],
         names: Sequence[str],
         limits: Callable[[NetworkT], float],
         state: SearchState | None = None,
     ) -> None:
         self._space, self._seed, self._most = space, seed, most
-        self._evaluate, self._costs = evaluate, costs
+        self._evaluate, self._prices = evaluate, prices
 
         def begin(how: Algorithm, plain: dict[str, object] | None) -> Evolution[NetworkT]:
             return Evolution(
@@ -130,9 +130,9 @@ class Rivals(Generic[NetworkT]):
         """Tell what is known of those asked for; return of how many something is."""
         known = [one for one in asked if one.id in self._known]
         results: dict[str, tuple[float, ...] | None] = {}
-        for network, costs in zip(known, self._costs(known), strict=True):
+        for network, prices in zip(known, self._prices(known), strict=True):
             score = self._known[network.id]
-            found = None if score.quality is None else (1 - score.quality, *costs)
+            found = None if score.quality is None else (1 - score.quality, *prices)
             results[network.id] = found
             scored.append(
                 Scored(

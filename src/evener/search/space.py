@@ -1,11 +1,13 @@
 """What a genome means: the seam between the algorithms, which see bits, and networks."""
 
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evener.search.genes import Genomes, Levels
+from evener.search.judged import Objectives
 
 
 class Phenotype(Protocol):
@@ -55,3 +57,31 @@ class Space(Protocol[PhenotypeT_co]):
     def violation(self, genomes: Genomes) -> NDArray[np.float64]:
         """Return by how much each genome breaks the space's own limits; 0 if it keeps them."""
         ...
+
+
+class Costs(Protocol):
+    """What networks cost, as far as that is known before they are evaluated, such as their size."""
+
+    def __call__(self, genomes: Genomes) -> Objectives:
+        """Return the last of each genome's objectives, (genomes, known objectives).
+
+        Args:
+            genomes: (genomes, length).
+        """
+        ...
+
+
+def costs_of(
+    space: Space[PhenotypeT], cost: Callable[[Sequence[PhenotypeT]], Sequence[Sequence[float]]]
+) -> Costs:
+    """Return the costs of genomes, by those of their networks.
+
+    Args:
+        space: what genomes mean.
+        cost: tells for each network the last of its objectives, without evaluating it.
+    """
+
+    def costs(genomes: Genomes) -> Objectives:
+        return np.array(cost(space.decode(genomes)), np.float64).reshape(len(genomes), -1)
+
+    return costs

@@ -71,6 +71,7 @@ def make_card(
         data_sha256=dataset.sha256,
         rows=dataset.row_counts,
         classes=dataset.classes,
+        task=dataset.task,
         seed=trained.section.seed,
         epochs=trained.section.epochs,
         validation=trained.validation,

@@ -13,6 +13,8 @@ from onnx_ir.passes.common import ClearMetadataAndDocStringPass, RemoveUnusedNod
 
 INPUT: Final = "features"
 OUTPUT: Final = "probabilities"
+VALUES: Final = "values"
+"""Name of the output where it holds numbers."""
 BATCH: Final = "batch"
 
 
@@ -23,13 +25,14 @@ def clean_bytes(model: ir.Model) -> bytes:
     and output are the symbolic dimension "batch". The model is changed.
 
     Args:
-        model: its first input is the features; its output named "probabilities" is kept.
+        model: its first input is the features; its output named "probabilities" or "values" is
+            kept.
 
     Returns:
         One ONNX file with its weights inside; the same for the same mathematics on any machine.
     """
     graph = model.graph
-    graph.outputs[:] = [output for output in graph.outputs if output.name == OUTPUT]
+    graph.outputs[:] = [output for output in graph.outputs if output.name in (OUTPUT, VALUES)]
     Sequential(RemoveUnusedNodesPass(), ClearMetadataAndDocStringPass())(model)
     model.producer_name, model.producer_version = "evener", None
     model.domain, model.model_version = None, None

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-_WEIGHTS, _DROPOUT, _ORDER, _NOISE, _LINK, _UNITS = range(6)
+_WEIGHTS, _DROPOUT, _ORDER, _NOISE, _LINK, _UNITS, _VIEWS = range(7)
 _WORD: Final = 1 << 64
 _BLOCK: Final = 4  # words that Philox makes of one value of its counter
 _QUARTERS: Final = 4  # numbers of 16 bits that a word holds
@@ -58,6 +58,18 @@ def dropout_mask(
 def row_order(seed: int, epoch: int, rows: int) -> NDArray[np.int64]:
     """Return the order in which an epoch takes the rows of the data."""
     return _at(seed, _ORDER, epoch, 0).permutation(rows)
+
+
+def row_views(seed: int, epoch: int, rows: int, views: int) -> NDArray[np.int64]:
+    """Return which view of each row an epoch shows, in the order in which it takes the rows.
+
+    Args:
+        seed: of the network.
+        epoch: from 0.
+        rows: of the data.
+        views: how many ways there are to see a row.
+    """
+    return _at(seed, _VIEWS, epoch, 0).integers(views, size=rows)
 
 
 def input_noise(seed: int, step: int, rows: slice, features: int) -> NDArray[np.float64]:

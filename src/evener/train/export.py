@@ -8,15 +8,18 @@ from typing import Final
 
 import torch
 
-from evener.train.clean import INPUT, OUTPUT, clean_bytes
+from evener.train.clean import INPUT, clean_bytes
 from evener.train.fit import Trained
+from evener.train.head import output_name
 from evener.train.loop import one_thread
 
 OPSET: Final = 20  # the first with Gelu as one operator
 
 
 def export_onnx(trained: Trained) -> bytes:
-    """Return the ONNX file of a network: "features" (batch, F) in, "probabilities" (batch, C) out.
+    """Return the ONNX file of a network: "features" (batch, F) in, answers (batch, O) out.
+
+    The output is called "probabilities", or "values" where numbers are predicted.
 
     The batch is a symbolic dimension named "batch". The same weights give the same bytes on any
     machine.
@@ -27,7 +30,7 @@ def export_onnx(trained: Trained) -> bytes:
             trained.model,
             (rows,),
             input_names=[INPUT],
-            output_names=[OUTPUT],
+            output_names=[output_name(trained.model.head.task)],
             dynamic_shapes=({0: torch.export.Dim("batch")},),
             opset_version=OPSET,
             dynamo=True,

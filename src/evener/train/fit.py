@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Ends, Network, weights
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset, SplitName
+from evener.train.head import Head
 from evener.train.loop import OnEpoch, one_thread, train
 from evener.train.metrics import quality
 from evener.train.model import Classifier, predict
@@ -53,20 +52,25 @@ def train_network(
     it ends in the same weights to the bit (on one kind of machine and version of torch).
 
     Args:
-        architecture: a graph of layers, an mlp or a linear model.
+        architecture: a graph of layers, blocks of convolutions, an mlp or a linear model.
         dataset: what it learns from; the test split is only looked at for the final figure.
         section: epochs, batch, learning rate and seed; a recipe of the network's own counts
             before that learning rate.
-        spread: of the weights that a graph of layers begins with.
+        spread: of the weights that a graph of layers or blocks begin with.
         on_epoch: called after each pass with its number, from 1, and the mean loss.
 
     Raises:
-        InputError: the architecture is no network.
+        InputError: the architecture is no network, or reads pictures where rows are none.
         DivergedError: the learning rate was too high.
     """
-    features, labels = dataset.rows("train")
+    features, targets = dataset.examples("train")
     model = Classifier(
-        architecture, features, len(dataset.classes), seed=section.seed, spread=spread
+        architecture,
+        features,
+        Head(dataset.task, targets, class_weight=section.class_weight),
+        seed=section.seed,
+        spread=spread,
+        picture=dataset.picture,
     )
     losses: list[float] = []
 
@@ -78,7 +82,7 @@ def train_network(
     train(
         model,
         features,
-        labels,
+        targets,
         epochs=section.epochs,
         batch=section.batch,
         learning_rate=section.learning_rate,
@@ -99,11 +103,13 @@ def train_network(
 
 def ends_of(dataset: Dataset) -> Ends:
     """Return what a network of some rows stands between."""
-    return Ends(features=dataset.features.shape[1], outputs=len(dataset.classes))
+    return Ends(
+        features=dataset.features.shape[1], outputs=dataset.outputs, picture=dataset.picture
+    )
 
 
 def _quality(model: Classifier, dataset: Dataset, part: SplitName) -> dict[str, float]:
-    features, labels = dataset.rows(part)
+    features, targets = dataset.examples(part)
     with one_thread():
-        answers = predict(model, features).argmax(axis=1).astype(np.int64)
-    return quality(labels, answers, len(dataset.classes))
+        answers = predict(model, features)
+    return quality(dataset.task, targets, answers)

@@ -1,4 +1,4 @@
-"""Train a classifier on rows in memory, the same way every time.
+"""Train a network on rows in memory, the same way every time.
 
 AdamW (Loshchilov and Hutter, 2019), unless a network has a recipe of its own, under a one-cycle
 learning rate (Smith and Topin, 2018); label smoothing (Szegedy et al., 2016) and noise on the
@@ -13,14 +13,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
-from torch.nn.functional import cross_entropy
 
 from evener.artifacts.layer_graph import Recipe
 from evener.errors import DivergedError
+from evener.train.head import INPUT_NOISE
 from evener.train.model import Classifier
 
-LABEL_SMOOTHING: Final = 0.1
-INPUT_NOISE: Final = 0.3  # in standard deviations of each feature
 WEIGHT_DECAY: Final = 0.01
 
 OnEpoch = Callable[[int, float], None]
@@ -30,7 +28,7 @@ OnEpoch = Callable[[int, float], None]
 def train(
     model: Classifier,
     x_BF: NDArray[np.float32],
-    labels_B: NDArray[np.int64],
+    targets_BO: NDArray[np.float32],
     *,
     epochs: int,
     batch: int,
@@ -39,7 +37,7 @@ def train(
     recipe: Recipe | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> None:
-    """Change a model's weights until it answers the labels.
+    """Change a model's weights until it answers the targets.
 
     One thread computes, since the order of additions, and so the last bits, would depend on how
     many there are; networks of this size are no faster on more.
@@ -47,7 +45,7 @@ def train(
     Args:
         model: changed in place.
         x_BF: features.
-        labels_B: classes.
+        targets_BO: what is to be answered.
         epochs: passes over the rows.
         batch: rows per step; the last step of a pass takes what is left.
         learning_rate: at its peak.
@@ -58,7 +56,7 @@ def train(
     Raises:
         DivergedError: the loss is no number any more.
     """
-    x, labels = torch.tensor(x_BF), torch.tensor(labels_B)
+    x, wanted = torch.tensor(x_BF), model.head.wanted(targets_BO)
     generator = torch.Generator().manual_seed(seed)
     optimiser = _optimiser(model, recipe)
     peak = learning_rate if recipe is None else recipe.learning_rate
@@ -70,9 +68,8 @@ def train(
         for epoch in range(1, epochs + 1):
             total = torch.zeros(())
             for rows in torch.split(torch.randperm(len(x), generator=generator), batch):
-                noise = torch.randn(x[rows].shape, generator=generator) * INPUT_NOISE
-                logits = model.logits(x[rows] + noise / model.scale)
-                loss = cross_entropy(logits, labels[rows], label_smoothing=LABEL_SMOOTHING)
+                sums = model.sums(_blurred(x[rows], model, generator))
+                loss = model.head.loss(sums, wanted[rows])
                 optimiser.zero_grad()
                 torch.autograd.backward(loss)
                 optimiser.step()
@@ -98,6 +95,14 @@ def _optimiser(model: Classifier, recipe: Recipe | None) -> torch.optim.Optimize
     return torch.optim.SGD(
         model.parameters(), lr=1.0, momentum=recipe.momentum, weight_decay=recipe.weight_decay
     )
+
+
+def _blurred(x_BF: torch.Tensor, model: Classifier, generator: torch.Generator) -> torch.Tensor:
+    """Add noise to rows, as much as the task takes."""
+    noise = INPUT_NOISE[model.head.task]
+    if not noise:
+        return x_BF
+    return x_BF + torch.randn(x_BF.shape, generator=generator) * noise / model.scale
 
 
 @contextmanager

@@ -1,9 +1,10 @@
-"""A network as a torch module: raw features in, class probabilities out.
+"""A network as a torch module: raw features in, answers out.
 
-Shapes in names: B rows of a batch, F features, C classes.
+Shapes in names: B rows of a batch, F features, O outputs.
 """
 
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import torch
@@ -13,9 +14,12 @@ from torch import Tensor, nn
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.layer_graph import LayerGraph, Spread
-from evener.artifacts.networks import Network
+from evener.artifacts.networks import Ends, Network, picture_of
 from evener.errors import InputError
+from evener.train.conv_layers import Picture
+from evener.train.conv_model import ConvLayers, picture_standardisation
 from evener.train.graph import GraphLayers
+from evener.train.head import Head
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
@@ -24,16 +28,19 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "sigmoid": nn.Sigmoid,
 }
 
+_TOGETHER: Final = 1000  # rows that go forward at a time
+
 
 class Classifier(nn.Module):
-    """Layers with the standardisation of its features inside.
+    """Layers with the standardisation of their features and a head inside.
 
-    Standardisation is part of the network, so that whoever runs it needs no other code, and what
+    Both are part of the network, so that whoever runs it needs no other code, and what
     is measured is all of it.
 
     Attributes:
         mean: (F,) what is taken from each feature.
         scale: (F,) what it is multiplied by then.
+        head: makes answers of the sums of the last layer.
     """
 
     mean: Tensor
@@ -43,25 +50,32 @@ class Classifier(nn.Module):
         self,
         network: Network,
         x_BF: NDArray[np.float32],
-        classes: int,
+        head: Head,
         *,
         seed: int,
         spread: Spread | None = None,
+        picture: Picture | None = None,
     ) -> None:
         super().__init__()
-        mean_F, scale_F = standardisation(x_BF)
+        if isinstance(network, ConvStack) and picture is not None:
+            mean_F, scale_F = picture_standardisation(x_BF, picture)
+        else:
+            mean_F, scale_F = standardisation(x_BF)
         self.register_buffer("mean", torch.from_numpy(mean_F))
         self.register_buffer("scale", torch.from_numpy(scale_F))
-        self.layers = _layers(network, x_BF.shape[1], classes, seed, spread or Spread())
+        self.head = head
+        ends = Ends(features=x_BF.shape[1], outputs=len(head.centre), picture=picture)
+        self.layers = _layers(network, ends, seed, spread or Spread())
 
-    def logits(self, x_BF: Tensor) -> Tensor:
-        """Return the logarithms (B, C) of the probabilities, but for a constant in each row."""
-        y_BC: Tensor = self.layers((x_BF - self.mean) * self.scale)
-        return y_BC
+    def sums(self, x_BF: Tensor) -> Tensor:
+        """Return the sums (B, O) of the last layer."""
+        y_BO: Tensor = self.layers((x_BF - self.mean) * self.scale)
+        return y_BO
 
     def forward(self, x_BF: Tensor) -> Tensor:
-        """Return the probabilities (B, C) of the classes."""
-        return torch.softmax(self.logits(x_BF), dim=-1)
+        """Return the answers (B, O)."""
+        answers_BO: Tensor = self.head(self.sums(x_BF))
+        return answers_BO
 
 
 def standardisation(x_BF: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -81,29 +95,31 @@ def standardisation(x_BF: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDA
 
 
 def predict(model: Classifier, x_BF: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the probabilities (B, C) of some rows."""
-    with torch.no_grad():
-        p_BC: NDArray[np.float32] = model(torch.tensor(x_BF)).numpy()
-    return p_BC
+    """Return the answers (B, O) to some rows."""
+    with torch.no_grad():  # by parts, for the values of convolutions are many times the rows
+        parts = [model(part) for part in torch.split(torch.tensor(x_BF), _TOGETHER)]
+    answers_BO: NDArray[np.float32] = torch.cat(parts).numpy()
+    return answers_BO
 
 
-def _layers(network: Network, features: int, classes: int, seed: int, spread: Spread) -> nn.Module:
+def _layers(network: Network, ends: Ends, seed: int, spread: Spread) -> nn.Module:
     match network:
         case LayerGraph():
-            return GraphLayers(network, features, classes, seed=seed, spread=spread)
+            return GraphLayers(network, ends.features, ends.outputs, seed=seed, spread=spread)
         case ConvStack():
-            raise InputError(f"{network}: convolutions cannot be trained as a final network yet")
-    return _chain(network, features, classes, seed)
+            picture = picture_of(network, ends)
+            return ConvLayers(network, picture, ends.outputs, seed=seed, spread=spread)
+    return _chain(network, ends.features, ends.outputs, seed)
 
 
-def _chain(architecture: Architecture, features: int, classes: int, seed: int) -> nn.Sequential:
+def _chain(architecture: Architecture, features: int, outputs: int, seed: int) -> nn.Sequential:
     if architecture.family == "forest":
         raise InputError(
             f"{architecture} is no network; it is trained as a baseline. Give a family 'mlp' or "
             "'linear'."
         )
     generator = torch.Generator().manual_seed(seed)
-    widths = architecture.widths(features, classes)
+    widths = architecture.widths(features, outputs)
     layers: list[nn.Module] = []
     for one, next_ in pairwise(widths):
         if layers:

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from evener.artifacts.layer_graph import LayerGraph, Spread
+from evener.artifacts.dataset import MAIN_METRIC
+from evener.artifacts.layer_graph import Spread
+from evener.artifacts.networks import Network
 from evener.artifacts.project import TrainSection
 from evener.errors import DivergedError
 from evener.train.fit import train_network
@@ -16,12 +18,12 @@ class Full(msgspec.Struct, frozen=True, kw_only=True):
     """A network to be trained in full once.
 
     Attributes:
-        network: its layers.
+        network: any that a population can be of.
         spread: of the weights that it begins with.
         seed: that they are drawn from.
     """
 
-    network: LayerGraph
+    network: Network
     spread: Spread
     seed: int
 
@@ -73,4 +75,5 @@ def train_in_full(
         )
     except (_LateError, DivergedError):
         return None
-    return Found(trained.validation["accuracy"], trained.test["accuracy"])
+    metric = MAIN_METRIC[rows.dataset().task]
+    return Found(trained.validation[metric], trained.test[metric])

@@ -23,10 +23,12 @@ from evener.comm.communicator import Communicator
 from evener.comm.share import together
 from evener.comm.timed import Timed
 from evener.data.dataset import Dataset
+from evener.errors import InputError
 from evener.train.answers import TOGETHER, whole_answers
 from evener.train.checkpoint import newest, steps_of
 from evener.train.grid import Grid
-from evener.train.loop import INPUT_NOISE, LABEL_SMOOTHING, WEIGHT_DECAY, one_thread
+from evener.train.head import INPUT_NOISE, LABEL_SMOOTHING
+from evener.train.loop import WEIGHT_DECAY, one_thread
 from evener.train.metrics import quality
 from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
@@ -95,13 +97,15 @@ def fit_sharded(
         on_epoch: called after each pass.
 
     Raises:
-        InputError: ranks or shards that the section's replicas or shards do not fit.
+        InputError: ranks or shards that the section's replicas or shards do not fit, or a task
+            other than to tell classes apart.
         DivergedError: the learning rate was too high.
         InvalidFileError: a checkpoint cannot be written, or is of another training.
         EvenerError: the file answers otherwise than the network that was trained.
         RankError: ranks lost one another.
     """
-    classes = len(dataset.classes)
+    check_task(dataset)
+    classes = dataset.outputs
     widths = architecture.widths(dataset.features.shape[1], classes)
     hidden = (architecture.activation,) * (len(widths) - 2)
     shape = Shape(widths, (*hidden, "softmax"), section.topology, section.seed)
@@ -115,7 +119,7 @@ def fit_sharded(
         optimiser="adamw",
         weight_decay=WEIGHT_DECAY,
         schedule="one-cycle",
-        input_noise=INPUT_NOISE,
+        input_noise=INPUT_NOISE["classes"],
     )
     with one_thread():
         grid = Grid.of(Timed(communicator), section.replicas)
@@ -142,6 +146,20 @@ def fit_sharded(
         communication_share=share,
         **found,
     )
+
+
+def check_task(dataset: Dataset) -> None:
+    """Refuse rows that shards cannot learn from.
+
+    Raises:
+        InputError: numbers or labels are to be predicted.
+    """
+    if dataset.task != "classes":
+        raise InputError(
+            f"{dataset.name}: ranks and shards train networks that tell classes apart, and this "
+            f"dataset's task is {dataset.task}; train it on one rank, without train.ranks and "
+            "train.shards"
+        )
 
 
 class _Watch:
@@ -201,20 +219,19 @@ class _Watch:
 
 def _finish(network: RankedNetwork, grid: Grid, dataset: Dataset, name: str) -> dict[str, Any]:
     """Write the network, hold the file against it, and say how good it is."""
-    classes = len(dataset.classes)
     found: dict[str, Any] = {"content": b"", "export_error": 0.0}
     answered = {}
     for part in ("validation", "test"):
-        features, labels = dataset.rows(part)
+        features, targets = dataset.examples(part)
         answered[part] = _probabilities(network, features)
-        found[part] = quality(labels, answered[part].argmax(axis=1), classes)
+        found[part] = quality(dataset.task, targets, answered[part])
     parts = gather_parts(network)
 
     def write() -> None:
         if parts is None or grid.replicas.rank > 0:
             return
         found["content"] = export_sharded(network.shape, parts)
-        features, _ = dataset.rows("test")
+        features, _ = dataset.examples("test")
         found["export_error"] = largest_error(
             name, found["content"], features, answered["test"], tolerance=TOLERANCE
         )

@@ -1,4 +1,4 @@
-"""Score networks of dense layers by a short training, all of them in one batch.
+"""Score networks by a short training, all of them in one batch.
 
 What a network comes to depends on itself and the seed alone, to rounding: whoever is trained beside
 it, and whatever goes wrong there.
@@ -14,29 +14,42 @@ from typing import Final
 import msgspec
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from evener.artifacts.conv_stack import ConvStack
+from evener.artifacts.dataset import MAIN_METRIC, Task
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
-from evener.artifacts.networks import macs, weights
+from evener.artifacts.networks import Ends, Network, macs, picture_of, weights
 from evener.artifacts.project import DataSection
 from evener.artifacts.score import Score
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.errors import InputError
+from evener.train.conv_model import picture_standardisation
 from evener.train.fit import ends_of
+from evener.train.head import target_scaling
 from evener.train.loop import one_thread
 from evener.train.metrics import quality, standard_error
 from evener.train.model import standardisation
 from evener.train.population.answers import answer_population
 from evener.train.population.course import Course
 from evener.train.population.course import Rows as Lesson
-from evener.train.population.decoded import individual_of
-from evener.train.population.individual import Individual
+from evener.train.population.decoded import conv_individual_of, individual_of
+from evener.train.population.losses import LossName
 from evener.train.population.state import State
-from evener.train.population.training import Place, train_population
+from evener.train.population.training import Member, Place, train_population
 
 GoOn = Callable[[Sequence[tuple[float, float]]], Sequence[bool]]
 """Says which networks go on, given the validation error and the cost of each."""
 
+LOSS: Final[dict[Task, LossName]] = {
+    "classes": "cross-entropy",
+    "labels": "binary",
+    "numbers": "squared",
+}
+"""What a population learns each task by."""
+
+_CHUNK: Final = 8  # that step together; a size that a trial finds quickest differs by the day
 _STATUS: Final = {"trained": "ok", "out_of_time": "out_of_budget"}
 
 
@@ -44,12 +57,12 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """A network to be scored.
 
     Attributes:
-        network: its layers.
+        network: layers or blocks.
         spread: of the weights that it begins with.
         cost: what counts beside its error where only some go on.
     """
 
-    network: LayerGraph
+    network: Network
     spread: Spread
     cost: float = 0.0
 
@@ -188,30 +201,38 @@ class _Judge:
 
     Attributes:
         individuals: of the trials.
-        dataset: whose validation split counts.
-        inputs: its rows, standardised.
+        task: what they answer.
+        inputs: rows of the validation split, standardised.
+        targets_RO: what should be answered to them.
+        scaling: mean and spread of the targets to learn, which answers of numbers lack.
         device: that computes.
     """
 
-    individuals: Sequence[Individual]
-    dataset: Dataset
+    individuals: Sequence[Member]
+    task: Task
     inputs: torch.Tensor
+    targets_RO: NDArray[np.float32]
+    scaling: tuple[NDArray[np.float64], NDArray[np.float64]]
     device: str
 
-    def qualities(self, which: Sequence[int], states: Sequence[State]) -> list[float]:
-        _, labels = self.dataset.rows("validation")
+    def qualities(self, which: Sequence[int], states: Sequence[State]) -> list[tuple[float, float]]:
+        """Return the main metric and its standard error, of each."""
         answers = answer_population(
             [self.individuals[index] for index in which],
             [state.weights for state in states],
             self.inputs,
-            "cross-entropy",
+            LOSS[self.task],
             device=self.device,
         )
-        classes = len(self.dataset.classes)
-        return [
-            quality(labels, one.argmax(1).numpy().astype(np.int64), classes)["accuracy"]
-            for one in answers
-        ]
+        return [self._quality(one.numpy()) for one in answers]
+
+    def _quality(self, answers_RO: NDArray[np.float32]) -> tuple[float, float]:
+        given = answers_RO
+        if self.task == "numbers":
+            mean_O, spread_O = self.scaling
+            given = (answers_RO * spread_O + mean_O).astype(np.float32)
+        found = quality(self.task, self.targets_RO, given)[MAIN_METRIC[self.task]]
+        return found, standard_error(self.task, self.targets_RO, given)
 
 
 def _scored(
@@ -221,55 +242,85 @@ def _scored(
     go_on: GoOn | None,
     late: Callable[[], bool],
 ) -> list[Score]:
-    ends = ends_of(dataset)
-    individuals = [_individual(trial, ends.features, ends.outputs, terms) for trial in trials]
-    features, labels = dataset.rows("train")
-    mean, scale = standardisation(features)
-    wanted = np.eye(ends.outputs, dtype=np.float32)[labels]
-    rows = Lesson(torch.from_numpy((features - mean) * scale), torch.from_numpy(wanted))
-    seen, _ = dataset.rows("validation")
-    judge = _Judge(individuals, dataset, torch.from_numpy((seen - mean) * scale), terms.device)
+    ends, task = ends_of(dataset), dataset.task
+    individuals = [_individual(trial, ends, terms) for trial in trials]
+    features, targets_RO = dataset.examples("train")
+    mean, scale = _standardisation(trials, features, ends)
+    scaling = target_scaling(targets_RO)
+    wanted = (targets_RO - scaling[0]) / scaling[1] if task == "numbers" else targets_RO
+    lesson = Lesson(
+        torch.from_numpy((features - mean) * scale), torch.from_numpy(wanted.astype(np.float32))
+    )
+    seen, expected_RO = dataset.examples("validation")
+    inputs = torch.from_numpy((seen - mean) * scale)
+    judge = _Judge(individuals, task, inputs, expected_RO, scaling, terms.device)
 
     def goes_on(which: Sequence[int], states: Sequence[State]) -> Sequence[bool]:
-        errors = [1 - one for one in judge.qualities(which, states)]
+        errors = [1 - one for one, _ in judge.qualities(which, states)]
         costs = [trials[index].cost for index in which]
-        return (
-            [True] * len(which) if go_on is None else go_on(list(zip(errors, costs, strict=True)))
-        )
+        pairs = list(zip(errors, costs, strict=True))
+        return [True] * len(which) if go_on is None else go_on(pairs)
 
     with one_thread():
         states = train_population(
             individuals,
-            rows,
-            Course(epochs=terms.epochs, batch=terms.batch, schedule="one-cycle"),
+            lesson,
+            Course(epochs=terms.epochs, batch=terms.batch, loss=LOSS[task], schedule="one-cycle"),
             rungs=terms.rungs,
             goes_on=goes_on if terms.rungs else None,
             out_of_time=late,
-            place=Place(device=terms.device),
+            place=Place(device=terms.device, chunk=_CHUNK),
         )
         good = [index for index, one in enumerate(states) if one.status in ("trained", "stopped")]
         found = judge.qualities(good, [states[index] for index in good])
     qualities = dict(zip(good, found, strict=True))
     return [
-        _score(trial, dataset, states[index], qualities.get(index))
+        _score(trial, ends, states[index], qualities.get(index))
         for index, trial in enumerate(trials)
     ]
 
 
-def _individual(trial: Trial, features: int, outputs: int, terms: Terms) -> Individual:
+def _standardisation(
+    trials: Sequence[Trial], features: NDArray[np.float32], ends: Ends
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return what the final training of such networks standardises by."""
+    kinds = {isinstance(one.network, ConvStack) for one in trials}
+    if len(kinds) > 1:
+        raise InputError("blocks and layers standardise rows in two ways: score them apart")
+    if ends.picture is not None and True in kinds:
+        return picture_standardisation(features, ends.picture)
+    return standardisation(features)
+
+
+def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
+    network, spread = trial.network, trial.spread
+    seed = own_seed(terms.seed, network.id)
+    recipe = Recipe(optimiser="adam", learning_rate=terms.learning_rate)
+    if isinstance(network, ConvStack):
+        return conv_individual_of(
+            network,
+            picture_of(network, ends),
+            ends.outputs,
+            seed=seed,
+            recipe=recipe,
+            weight_variance=spread.weight_variance,
+            bias_variance=spread.bias_variance,
+        )
+    if not isinstance(network, LayerGraph):
+        raise InputError(f"{network}: a population is of graphs of layers, or of blocks")
     return individual_of(
-        trial.network,
-        features,
-        outputs,
-        seed=own_seed(terms.seed, trial.network.id),
-        recipe=Recipe(optimiser="adam", learning_rate=terms.learning_rate),
-        weight_variance=trial.spread.weight_variance,
-        bias_variance=trial.spread.bias_variance,
+        network,
+        ends.features,
+        ends.outputs,
+        seed=seed,
+        recipe=recipe,
+        weight_variance=spread.weight_variance,
+        bias_variance=spread.bias_variance,
     )
 
 
-def _score(trial: Trial, dataset: Dataset, state: State, found: float | None) -> Score:
-    network, ends = trial.network, ends_of(dataset)
+def _score(trial: Trial, ends: Ends, state: State, found: tuple[float, float] | None) -> Score:
+    network = trial.network
     score = Score(
         id=network.id,
         macs=macs(network, ends),
@@ -280,9 +331,10 @@ def _score(trial: Trial, dataset: Dataset, state: State, found: float | None) ->
     if found is None:
         status = _STATUS.get(state.status, state.status)
         return msgspec.structs.replace(score, status=status)
+    quality_, error = found
     return msgspec.structs.replace(
         score,
         status="stopped" if state.status == "stopped" else "ok",
-        quality=found,
-        quality_error=standard_error(found, len(dataset.split.validation)),
+        quality=quality_,
+        quality_error=error,
     )

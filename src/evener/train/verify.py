@@ -1,4 +1,4 @@
-"""Run a written classifier over rows, by the runtime that will run it later, and compare."""
+"""Run a written network over rows, by the runtime that will run it later, and compare."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ from evener.train.loop import one_thread
 from evener.train.model import predict
 
 TOLERANCE: Final = 1e-5
-"""Largest difference allowed between a probability of the file and of the trainer."""
+"""Largest difference allowed between an answer of the file and of the trainer."""
 
 
 def verify_export(content: bytes, trained: Trained, dataset: Dataset) -> float:
@@ -32,7 +32,7 @@ def verify_export(content: bytes, trained: Trained, dataset: Dataset) -> float:
         EvenerError: it is above `TOLERANCE`.
         RuntimeFailedError: the runtime cannot run the file.
     """
-    features, _ = dataset.rows("test")
+    features, _ = dataset.examples("test")
     with one_thread():
         expected = predict(trained.model, features)
     return largest_error(
@@ -40,20 +40,20 @@ def verify_export(content: bytes, trained: Trained, dataset: Dataset) -> float:
     )
 
 
-def answers(content: bytes, features: NDArray[np.float32], classes: int) -> NDArray[np.float32]:
-    """Return the probabilities (rows, classes) that an ONNX file of `clean_bytes` gives.
+def answers(content: bytes, features: NDArray[np.float32], outputs: int) -> NDArray[np.float32]:
+    """Return the answers (rows, outputs) that an ONNX file of `clean_bytes` gives.
 
     Args:
         content: the file.
         features: (rows, F), one batch.
-        classes: how many outputs it has.
+        outputs: how many it has.
 
     Raises:
         RuntimeFailedError: the runtime cannot run it.
     """
     model = ir.from_proto(load_from_string(content))
     model.graph.inputs[0].shape = ir.Shape(features.shape)
-    model.graph.outputs[0].shape = ir.Shape((len(features), classes))
+    model.graph.outputs[0].shape = ir.Shape((len(features), outputs))
     fixed = ir.to_proto(model).SerializeToString()
     core = (min(PROCESS_CORES),)
     with pinned(core):
@@ -74,20 +74,22 @@ def largest_error(
     *,
     tolerance: float,
 ) -> float:
-    """Return the largest difference between a file's probabilities and its trainer's.
+    """Return the largest difference between a file's answers and its trainer's.
+
+    Probabilities differ by what they differ; numbers beyond 1 relative to the largest of them.
 
     Args:
         what: name of the model, for the error.
         content: the ONNX file.
         features: (rows, F).
-        expected: (rows, classes), what the trainer answers.
+        expected: (rows, outputs), what the trainer answers.
         tolerance: the largest difference allowed.
 
     Raises:
         EvenerError: the difference is larger.
     """
     found = answers(content, features, expected.shape[1])
-    difference = np.abs(found - expected)
+    difference = np.abs(found - expected) / max(1.0, float(np.abs(expected).max()))
     error = float(difference.max())
     if not error <= tolerance:  # also where it is no number
         row = int(np.argmax(difference.max(axis=1)))

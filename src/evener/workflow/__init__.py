@@ -20,11 +20,15 @@ from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
 from evener.workflow.by_hand import plan_by_hand as plan_by_hand
 from evener.workflow.chunks import Pool as Pool
+from evener.workflow.competition import Match as Match
+from evener.workflow.competition import compete_layers as compete_layers
 from evener.workflow.cutting import Cutting as Cutting
 from evener.workflow.dominant import find_dominant as find_dominant
 from evener.workflow.explain import explain_network as explain_network
 from evener.workflow.frames import Writing as Writing
 from evener.workflow.manner import Manner as Manner
+from evener.workflow.network_cost import NetworkCost as NetworkCost
+from evener.workflow.network_cost import cost_on_board as cost_on_board
 from evener.workflow.opened import Opened as Opened
 from evener.workflow.opened import find_absent as find_absent
 from evener.workflow.opened import find_processors as find_processors

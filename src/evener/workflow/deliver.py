@@ -69,7 +69,7 @@ class Delivery:
     @cached_property
     def _frames(self) -> list[tuple[Array, ...]]:
         """The rows of the test split, one a frame."""
-        features, _ = self._learning.dataset.rows("test")
+        features, _ = self._learning.dataset.examples("test")
         return [(row[np.newaxis],) for row in features]
 
     def profile(self) -> Kept[Profile]:
@@ -109,14 +109,15 @@ class Delivery:
             from evener.train.metrics import quality
 
             self._tell("answering the test rows through the pipeline")
-            _, labels = self._learning.dataset.rows("test")
-            answers = np.empty_like(labels)
+            dataset = self._learning.dataset
+            _, targets = dataset.examples("test")
+            answers = np.empty_like(targets)
 
             def on_answer(frame_id: int, outputs: tuple[Array, ...]) -> None:
-                answers[frame_id % len(labels)] = outputs[0].argmax()
+                answers[frame_id % len(targets)] = outputs[0].ravel()
 
             trace = self._place.run(plan.value, self._frames, on_answer)
-            found = quality(labels, answers, len(self._learning.dataset.classes))
+            found = quality(dataset.task, targets, answers)
             return msgspec.structs.replace(trace, quality=found)
 
         inputs = {"plan": plan.sha256, "code": code_version("plan", "run")}

@@ -14,12 +14,13 @@ import msgspec
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Baselines, Card
-from evener.artifacts.dataset import DatasetFacts
+from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front
 from evener.artifacts.layer_graph import LayerGraph, Spread
 from evener.artifacts.networks import Ends, Network, chain_of
 from evener.artifacts.project import Project
+from evener.artifacts.requirements import check_metrics
 from evener.artifacts.search_state import SearchState
 from evener.errors import MissingExtraError
 from evener.workflow.chunks import Crew, Here, Pool
@@ -77,6 +78,10 @@ class Learning:
         def make() -> DatasetFacts:
             self._tell("reading the data")
             dataset = self.dataset
+            if self._project.train.sharded:
+                from evener.train.sharded_fit import check_task
+
+                check_task(dataset)
             return DatasetFacts(
                 name=dataset.name,
                 sha256=dataset.sha256,
@@ -92,7 +97,9 @@ class Learning:
             "source": self._source(),
             "code": code_version("data"),
         }
-        return self._steps.step("data", DatasetFacts, inputs, make)
+        facts = self._steps.step("data", DatasetFacts, inputs, make)
+        check_metrics(self._project.requirements, facts.value.task)
+        return facts
 
     def search(self, facts: Kept[DatasetFacts]) -> Kept[Front]:
         """Evolve networks, train the best in full, and choose one."""
@@ -130,8 +137,9 @@ class Learning:
         return Wanted(
             section=section,
             train=self._project.train.plain,
-            ends=Ends(features=facts.features, outputs=len(facts.classes)),
-            quality=self._project.hard_limit("accuracy"),
+            ends=Ends(features=facts.features, outputs=len(facts.classes), picture=facts.picture),
+            metric=MAIN_METRIC[facts.task],
+            quality=self._project.hard_limit(MAIN_METRIC[facts.task]),
             size_bytes=self._project.hard_limit("size"),
         )
 
@@ -141,12 +149,15 @@ class Learning:
         def make() -> Baselines:
             from evener.train.baselines import fit_baselines
 
-            self._tell("fitting a linear model and a random forest")
-            return Baselines(models=fit_baselines(self.dataset, seed=self._project.train.seed))
+            self._tell("fitting a linear model, a forest and boosted trees")
+            train = self._project.train
+            models = fit_baselines(self.dataset, seed=train.seed, class_weight=train.class_weight)
+            return Baselines(models=models)
 
         inputs = {
             "data": facts.value.sha256,
             "seed": self._project.train.seed,
+            "class_weight": self._project.train.class_weight,
             "code": code_version("train"),
             "packages": package_versions(),
         }

@@ -11,25 +11,19 @@ from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
 from evener.artifacts.networks import Ends, macs, weights
 from evener.artifacts.search_section import SearchSection
 from evener.search.algorithm import Algorithm
+from evener.search.algorithms import make_algorithm
 from evener.search.bandit import Arm
-from evener.search.breeding import BAND, FREE
 from evener.search.chain_space import ChainSpace
 from evener.search.chaos.domains import compensate, draw_start
-from evener.search.islands import Islands
 from evener.search.layer_space import LayerSpace
-from evener.search.nsga2 import Nsga2
 from evener.search.paper import Paper
-from evener.search.random_search import RandomSearch
-from evener.search.regularized import Regularized
-from evener.search.rivals import Costs
-from evener.search.screened import Screened
-from evener.search.space import Space
+from evener.search.rivals import Prices
+from evener.search.space import Space, costs_of
 
 _NARROWEST, _WIDEST = 64, 512  # bounds of the widest layer that suits the data
 _WIDTHS: Final = 4
 _BYTES: Final = 4  # of a weight in the network's file
 _BESIDE: Final = 4096  # bytes of a file that are no weights, about
-_ISLANDS: Final = 2
 
 
 def space_of(section: SearchSection, ends: Ends) -> Space[LayerGraph]:
@@ -69,43 +63,32 @@ def widths_for(features: int) -> tuple[int, ...]:
     return tuple(widest >> step for step in reversed(range(_WIDTHS)))
 
 
-def algorithm_of(section: SearchSection, space: Space[LayerGraph]) -> Algorithm:
+def algorithm_of(
+    section: SearchSection, space: Space[LayerGraph], prices: Prices[LayerGraph]
+) -> Algorithm:
     """Return how the search goes on.
 
     Args:
         section: of the project.
         space: what genomes mean.
+        prices: what is made small beside the error, known before an evaluation.
     """
-    size, mutation = section.population, section.mutation
-    arms = (Arm(crossover=section.crossover),)
-    match section.algorithm:
-        case "paper":
-            return Paper(
-                space,
-                population=size,
-                parents=section.parents,
-                elite=section.elite,
-                mutation=mutation,
-                arms=arms,
-            )
-        case "regularized":
-            return Regularized(space, population=size, children=size, mutation=mutation)
-        case "islands":
-            each = max(2, size // _ISLANDS)
-            inner = Nsga2(space, population=each, children=each, mutation=mutation, arms=arms)
-            return Islands(inner, count=_ISLANDS)
-        case "random":
-            return RandomSearch(space, children=size)
-    screened = section.algorithm == "screened"
-    nsga2 = Nsga2(
+    if section.algorithm == "paper":
+        return Paper(
+            space,
+            population=section.population,
+            parents=section.parents,
+            elite=section.elite,
+            mutation=section.mutation,
+            arms=(Arm(crossover=section.crossover),),
+        )
+    return make_algorithm(
+        section.algorithm,
         space,
-        population=size,
-        children=size,
-        mutation=mutation,
-        arms=arms,
-        band=FREE if screened else BAND,
+        children=section.population,
+        objectives=2,
+        costs=costs_of(space, prices),
     )
-    return Screened(space, nsga2) if screened else nsga2
 
 
 def spread_of(network: LayerGraph, section: SearchSection) -> Spread:
@@ -146,7 +129,7 @@ def _beginning(section: SearchSection, activation: Activation) -> Beginning:
     )
 
 
-def costs_of(section: SearchSection, ends: Ends) -> Costs[LayerGraph]:
+def prices_of(section: SearchSection, ends: Ends) -> Prices[LayerGraph]:
     """Return what is made small beside the error.
 
     Args:

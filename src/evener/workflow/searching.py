@@ -46,6 +46,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         section: how to search.
         train: how the chosen network will be trained.
         ends: what networks stand between.
+        metric: what quality is.
         quality: the least that a network must come to, if there is a limit.
         size_bytes: the most that its file may take, if there is a limit.
     """
@@ -53,6 +54,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     section: SearchSection
     train: TrainSection
     ends: Ends
+    metric: str = "accuracy"
     quality: float | None = None
     size_bytes: float | None = None
 
@@ -82,7 +84,7 @@ class Searching:
         clock: Callable[[], float] = time.time,
     ) -> None:
         from evener.search.rivals import Rivals
-        from evener.workflow.search_setup import algorithm_of, costs_of, limits_of, space_of
+        from evener.workflow.search_setup import algorithm_of, limits_of, prices_of, space_of
 
         section = wanted.section
         self._wanted, self._section, self._rows = wanted, section, rows
@@ -91,16 +93,16 @@ class Searching:
         self._key = digest({"inputs": dict(inputs), "section": bare})
         state = self._read()
         self._begun = clock() - (0.0 if state is None else state.spent_s)
-        self._costs = costs_of(section, wanted.ends)
+        self._prices = prices_of(section, wanted.ends)
         space = space_of(section, wanted.ends)
         self._rivals = Rivals(
             space,
-            algorithm_of(section, space),
+            algorithm_of(section, space, self._prices),
             seed=section.seed,
             population=section.population,
             most=section.most,
             evaluate=self._evaluate,
-            costs=self._costs,
+            prices=self._prices,
             names=(section.cost,),
             limits=limits_of(wanted.size_bytes, wanted.ends),
             state=state,
@@ -153,8 +155,8 @@ class Searching:
             device=section.device,
         )
         trials = [
-            Trial(network=one, spread=spread_of(one, section), cost=costs[0])
-            for one, costs in zip(batch, self._costs(batch), strict=True)
+            Trial(network=one, spread=spread_of(one, section), cost=prices[0])
+            for one, prices in zip(batch, self._prices(batch), strict=True)
         ]
         ordered = sorted(trials, key=lambda one: (one.cost, one.network.id))
         count = -(-len(ordered) // section.together)
@@ -181,6 +183,7 @@ class Searching:
             scored=state.scored,
             front=tuple(one.id for one in sorted(rated, key=lambda one: (one.cost, one.quality))),
             chosen=chosen,
+            metric=self._wanted.metric,
             objectives=("error", self._section.cost),
             random=state.random,
             fixed=Scored(architecture=fixed, score=score),

@@ -290,20 +290,24 @@ def _shape(
 
 def _dataset(wish: TrainingWish) -> "Dataset | None":
     from evener.data.load import load_dataset
+    from evener.train.sharded_fit import check_task
 
     if wish.project is not None:
         folder = _folder(wish.project)
-        return load_dataset(load_project(folder).data, folder)
-    if wish.data is None:
+        dataset = load_dataset(load_project(folder).data, folder)
+    elif wish.data is None:
         return None
-    return load_dataset(DataSection(source=wish.data), Path())
+    else:
+        dataset = load_dataset(DataSection(source=wish.data), Path())
+    check_task(dataset)
+    return dataset
 
 
 def _layers(wish: TrainingWish, dataset: "Dataset | None") -> tuple[tuple[int, ...], Hidden]:
     """Return the neurons of each layer, and the activation of the hidden ones."""
     if dataset is None:
         return wish.widths or (), wish.activation
-    features, classes = dataset.features.shape[1], len(dataset.classes)
+    features, classes = dataset.features.shape[1], dataset.outputs
     if wish.widths is None:
         architecture = _chosen(_folder(wish.project or Path()))
         return architecture.widths(features, classes), architecture.activation

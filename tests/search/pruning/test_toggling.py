@@ -8,8 +8,9 @@ import pytest
 
 from evener.errors import InputError
 from evener.search.markov import fate
+from evener.search.pruning.dead import remove_dead
 from evener.search.pruning.layers import Layer, Net, answer, dense
-from evener.search.pruning.toggling import Link, Pruned, Terms, links_of, prune_links
+from evener.search.pruning.toggling import Link, Pruned, Terms, Unit, links_of, prune_links
 
 Train = Callable[[Net, np.ndarray, np.ndarray, int, float], Net]
 NOISE = 0.7
@@ -54,6 +55,62 @@ def test_links_to_noise_go_and_the_others_stay(train: Train) -> None:
     assert all(one.trained < one.toggled < one.before for one in found.trials)
     assert max(found.errors) < 0.01
     assert not found.reached
+
+
+def test_a_row_goes_as_a_whole_and_its_neuron_with_it(train: Train) -> None:
+    rng = np.random.default_rng(3)
+
+    def net() -> Net:
+        weights = np.array([[1.0, 0.0], [-2.0, 0.0], [0.0, NOISE]])
+        first = dense([(0, weights + 0.01 * rng.normal(size=(3, 2)))], np.zeros(2))
+        last = dense([(1, np.ones((2, 1)))], np.zeros(1))
+        return Net((Layer(np.zeros(3)), replace(first, masks=(weights != 0,)), last))
+
+    found = prune_links(
+        [net() for _ in range(3)],
+        errors_of,
+        lambda one: train(one, ROWS, WANTED, 3, 0.05),
+        Terms(temperature=0.02, unit="row", most=1),
+    )
+
+    # Noise feeds a neuron of its own, which is dead once the row before or behind it is gone.
+    assert all(one.outcome == "pruned" and one.link.to is None for one in found.trials)
+    assert all(remove_dead(one).weights < net().weights for one in found.networks)
+    assert max(found.errors) < 0.05
+
+
+@pytest.mark.parametrize("unit", ["row", "column"])
+def test_rows_and_columns_are_those_with_a_link(unit: Unit) -> None:
+    mask = np.array([[True, False, True], [False, False, False]])
+    layer = replace(dense([(0, np.ones((2, 3)))], np.zeros(3)), masks=(mask,))
+    links = links_of(Net((Layer(np.zeros(2)), layer)), unit)
+
+    assert (
+        links
+        == {
+            "row": [Link(1, 0, 0, None)],
+            "column": [Link(1, 0, None, 0), Link(1, 0, None, 2)],
+        }[unit]
+    )
+    assert [one.of(mask).sum() for one in links] == {"row": [2], "column": [1, 1]}[unit]
+
+
+def test_the_chain_counts_networks_that_have_any_link_of_a_row(train: Train) -> None:
+    nets = population(4)
+    gone = replace(nets[0].layers[1], masks=(np.array([[True], [True], [False]]),))
+    nets[0] = Net((nets[0].layers[0], gone))
+
+    found = prune_links(
+        nets,
+        errors_of,
+        lambda net: train(net, ROWS, WANTED, 3, 0.05),
+        Terms(temperature=50.0, unit="row"),
+    )
+
+    trial = found.trials[0]
+    assert (trial.network, trial.link) == (1, Link(1, 0, 2, None))
+    advantage = np.exp((trial.trained - trial.before) / 50.0)
+    assert trial.lost == pytest.approx(fate(4, advantage).lost[2])
 
 
 def test_chance_has_a_say(train: Train) -> None:

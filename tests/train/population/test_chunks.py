@@ -8,42 +8,41 @@ import torch
 
 from evener.train.population import chunks
 from evener.train.population.buckets import plan_buckets
-from evener.train.population.chunks import bytes_each, cache_bytes, chunks_of, in_halves
+from evener.train.population.chunks import cache_bytes, cached, chunks_of, held, in_halves
 from evener.train.population.individual import Individual
+from evener.train.population.layout import Layout
 
-CPU, SINGLE = torch.device("cpu"), torch.float32
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
 POPULATION = [Individual(widths=(784, 64, 32, 10), seed=seed) for seed in range(7)]
 [BUCKET] = plan_buckets(POPULATION)
 WEIGHTS = 784 * 64 + 64 * 32 + 32 * 10 + 106
 
 
 def test_bytes_are_those_of_weights_velocity_masks_and_values() -> None:
-    each = bytes_each(BUCKET, POPULATION[0], 32, SINGLE, dropout=False)
+    each = Layout(BUCKET).bytes_each(POPULATION, 32, torch.float32)
 
     assert each == 4 * (3 * WEIGHTS + 32 * (784 + 3 * 106 + 10))
 
 
-def test_chunks_hold_what_the_cache_holds_and_differ_by_one_at_most(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    each = bytes_each(BUCKET, POPULATION[0], 32, SINGLE, dropout=False)
-    monkeypatch.setattr(chunks, "cache_bytes", lambda: 6 * each)
+def test_chunks_hold_as_many_as_are_given_and_differ_by_one_at_most() -> None:
+    assert chunks_of([6, 5, 4, 3, 2, 1, 0], 3) == [(6, 5), (4, 3), (2, 1, 0)]
 
-    found = chunks_of(BUCKET, POPULATION, 32, CPU, SINGLE)
 
-    assert [len(one) for one in found] == [2, 2, 3]
-    assert [index for one in found for index in one] == list(BUCKET.members)
+def test_on_cores_the_cache_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "cache_bytes", lambda: 6000)
+    monkeypatch.setattr(chunks, "free_bytes", lambda _: 20_000)
+
+    assert cached(1000, CPU) == 3
+    assert cached(1000, GPU) == 10
+    assert cached(9000, CPU) == 1
 
 
 def test_memory_counts_where_it_is_scarcer(monkeypatch: pytest.MonkeyPatch) -> None:
-    each = bytes_each(BUCKET, POPULATION[0], 32, SINGLE, dropout=False)
-    monkeypatch.setattr(chunks, "free_bytes", lambda _: 2 * each)
+    monkeypatch.setattr(chunks, "free_bytes", lambda _: 2000)
 
-    assert [len(one) for one in chunks_of(BUCKET, POPULATION, 32, CPU, SINGLE)] == [1] * 7
-
-
-def test_a_chunk_can_be_given() -> None:
-    assert [len(one) for one in chunks_of(BUCKET, POPULATION, 32, CPU, SINGLE, 4)] == [3, 4]
+    assert cached(1000, CPU) == 1
+    with pytest.raises(MemoryError, match="an individual takes 0 MB to train, and 0 MB are free"):
+        held(1001, CPU)
 
 
 def test_a_system_that_does_not_tell_its_cache_has_a_small_one(

@@ -297,11 +297,11 @@ def test_a_chunk_that_memory_does_not_hold_is_halved(monkeypatch: pytest.MonkeyP
     class Scarce:
         """Holds two individuals and no more, and the one of seed 3 never."""
 
-        def __init__(self, bucket: object, some: Sequence[Individual], *rest: object) -> None:
+        def __init__(self, form: object, some: Sequence[Individual], *rest: object) -> None:
             sizes.append(len(some))
             if len(some) > 2 or any(one.seed == 3 for one in some):
                 raise RuntimeError("[enforce fail] DefaultCPUAllocator: not enough memory")
-            self.run = Stacked(bucket, some, *rest).run  # type: ignore[arg-type] # as they came
+            self.run = Stacked(form, some, *rest).run  # type: ignore[arg-type] # as they came
 
     population = [msgspec.structs.replace(MIXED[0], seed=seed) for seed in range(4)]
     rows, course = rows_of(40, "cross-entropy", inputs=20), Course(batch=8)

@@ -4,18 +4,23 @@ This is the end of the paper's algorithm 1. A link is taken away if that lowers 
 network is trained for a moment, and the link stays away if the error is still lower than before and
 the Markov chain says that the population would lose the link anyway. All links of a network are
 tried in one batch: whoever evaluates can compute them together.
+
+Vector-wise, a whole row or column of a weight matrix goes instead of a link: then the chain asks
+how many networks have any link of it, and matrices become smaller once `remove_dead` has passed.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, inf
+from math import inf
 from typing import Literal, Protocol
 
 import numpy as np
 
 from evener.errors import InputError
-from evener.search.markov import SURE, fate
-from evener.search.pruning.layers import Net
+from evener.search.markov import SURE, loss_after
+from evener.search.pruning.layers import Mask, Net
+
+Unit = Literal["link", "row", "column"]
 
 
 class Errors(Protocol):
@@ -36,19 +41,25 @@ class ShortTraining(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link between two neurons.
+    """A link between two neurons, or all of a neuron's links in one weight matrix.
 
     Attributes:
         layer: index of the layer that it leads to.
         place: of the source among those of the layer.
-        neuron: that it comes from.
-        to: neuron that it leads to.
+        neuron: that it comes from; None for all of the source: a column of the matrix.
+        to: neuron that it leads to; None for all of the layer: a row.
     """
 
     layer: int
     place: int
-    neuron: int
-    to: int
+    neuron: int | None
+    to: int | None
+
+    def of(self, mask: Mask) -> Mask:
+        """Return the part of its matrix, or of the matrix's mask, that it is; a view."""
+        rows = slice(None) if self.neuron is None else slice(self.neuron, self.neuron + 1)
+        columns = slice(None) if self.to is None else slice(self.to, self.to + 1)
+        return mask[rows, columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +110,15 @@ class Terms:
         temperature: difference of errors that makes networks e times as fit.
         threshold: error below which pruning ends.
         sure: probability of loss from which chance agrees.
-        most: links that each network may lose.
+        most: links, rows or columns that each network may lose.
+        unit: what is taken away at a time.
     """
 
     temperature: float
     threshold: float = -inf
     sure: float = SURE
     most: int = 1_000_000
+    unit: Unit = "link"
 
     def __post_init__(self) -> None:
         if not self.temperature > 0 or not 0 <= self.sure <= 1:
@@ -141,7 +154,7 @@ def prune_links(
         tried: set[Link] = set()
         gone = 0
         while gone < terms.most and min(errors) >= terms.threshold:
-            found = _best(population[at], errors[at], tried, errors_of)
+            found = _best(population[at], errors[at], tried, errors_of, terms.unit)
             if found is None:
                 break
             link, toggled = found
@@ -162,19 +175,27 @@ def prune_links(
     return Pruned(tuple(population), tuple(errors), tuple(trials), reached)
 
 
-def links_of(net: Net) -> list[Link]:
-    """Return the links that a network has, in the order of its layers."""
-    return [
-        Link(index, place, int(neuron), int(to))
-        for index, layer in enumerate(net.layers)
-        for place, mask in enumerate(layer.masks)
-        for neuron, to in np.argwhere(mask)
-    ]
+def links_of(net: Net, unit: Unit = "link") -> list[Link]:
+    """Return the links that a network has, or the rows or columns with a link, layer by layer."""
+    found: list[Link] = []
+    for index, layer in enumerate(net.layers):
+        for place, mask in enumerate(layer.masks):
+            ends: list[tuple[int | None, int | None]]
+            if unit == "row":
+                ends = [(int(one), None) for one in np.flatnonzero(mask.any(axis=1))]
+            elif unit == "column":
+                ends = [(None, int(one)) for one in np.flatnonzero(mask.any(axis=0))]
+            else:
+                ends = [(int(neuron), int(to)) for neuron, to in np.argwhere(mask)]
+            found += [Link(index, place, *each) for each in ends]
+    return found
 
 
-def _best(net: Net, error: float, tried: set[Link], errors_of: Errors) -> tuple[Link, float] | None:
+def _best(
+    net: Net, error: float, tried: set[Link], errors_of: Errors, unit: Unit
+) -> tuple[Link, float] | None:
     """Return the link without which the error is least, if it is less than with it."""
-    links = [link for link in links_of(net) if link not in tried]
+    links = [link for link in links_of(net, unit) if link not in tried]
     if not links:
         return None
     found = errors_of([_without(net, link) for link in links])
@@ -186,7 +207,7 @@ def _without(net: Net, link: Link) -> Net:
     layers = list(net.layers)
     masks = list(layers[link.layer].masks)
     masks[link.place] = masks[link.place].copy()
-    masks[link.place][link.neuron, link.to] = False
+    link.of(masks[link.place])[:] = False
     layers[link.layer] = replace(layers[link.layer], masks=tuple(masks))
     return Net(tuple(layers))
 
@@ -195,12 +216,8 @@ def _lost(
     population: Sequence[Net], link: Link, before: float, after: float, temperature: float
 ) -> float:
     """Return the probability that the others lose the link, once this network has lost it."""
-    have = sum(
-        bool(net.layers[link.layer].masks[link.place][link.neuron, link.to]) for net in population
-    )
-    # Beyond e^±50 nothing changes, and nothing overflows.
-    advantage = exp(float(np.clip((after - before) / temperature, -50.0, 50.0)))
-    return float(fate(len(population), advantage).lost[have - 1])
+    have = sum(bool(link.of(net.layers[link.layer].masks[link.place]).any()) for net in population)
+    return loss_after(have, len(population), before, after, temperature)
 
 
 def _shape(net: Net) -> tuple[object, ...]:

@@ -1,8 +1,8 @@
-"""Decide how many individuals of a bucket are trained at a time.
+"""Decide how many individuals of a stack are trained at a time.
 
-On cores those whose weights stay in the cache while all of them take a step: individuals need
-nothing of one another, so a chunk is trained to the end before the next one begins. On a GPU as
-many as its memory holds. What is too many after all is found out, and halved.
+Individuals need nothing of one another, so a chunk is trained to the end before the next begins. Of
+dense networks, on cores, it holds those whose weights stay in the cache while all of them take a
+step; on a GPU as many as its memory holds. What is too many after all is found out, and halved.
 """
 
 import os
@@ -13,77 +13,63 @@ from typing import Final, TypeVar
 import psutil
 import torch
 
-from evener.train.population.buckets import Bucket
-from evener.train.population.individual import Individual
-from evener.train.population.optimiser import memories
-
 USABLE: Final = 0.5
 """Share of the free memory that the arrays of a chunk may take."""
 
 _CACHED: Final = 0.5  # share of the last cache that a chunk may take
 _NO_CACHE_KNOWN: Final = 8 << 20  # bytes
-_BESIDE: Final = 3  # sums, values and their gradients of each neuron
 ResultT = TypeVar("ResultT")
 
 
-def chunks_of(
-    bucket: Bucket,
-    individuals: Sequence[Individual],
-    batch: int,
-    device: torch.device,
-    dtype: torch.dtype,
-    largest: int | None = None,
-) -> list[tuple[int, ...]]:
-    """Divide the members of a bucket into chunks that differ by one at most in size.
+def chunks_of(members: Sequence[int], largest: int) -> list[tuple[int, ...]]:
+    """Divide the members of a stack into chunks that differ by one at most in size.
 
     Args:
-        bucket: whose members.
-        individuals: the population.
-        batch: rows of a step.
+        members: numbers of individuals.
+        largest: size of a chunk, at most.
+
+    Example:
+        >>> chunks_of(range(7), 3)
+        [(0, 1), (2, 3), (4, 5, 6)]
+    """
+    count = -(-len(members) // largest)
+    bounds = [len(members) * one // count for one in range(count + 1)]
+    return [tuple(members[first:last]) for first, last in pairwise(bounds)]
+
+
+def held(each: int, device: torch.device) -> int:
+    """Return how many individuals the free memory of a device holds.
+
+    Args:
+        each: bytes that the arrays of one take.
         device: that computes.
-        dtype: of weights and values.
-        largest: size of a chunk, at most; what memory and cache hold if None.
 
     Raises:
-        MemoryError: not even one individual fits into the free memory.
+        MemoryError: not even one.
     """
-    if largest is None:
-        members = [individuals[one] for one in bucket.members]
-        each = bytes_each(
-            bucket, members[0], batch, dtype, dropout=any(one.dropout for one in members)
+    free = free_bytes(device)
+    if each > USABLE * free:
+        raise MemoryError(
+            f"an individual takes {each / 1e6:.0f} MB to train, and {free / 1e6:.0f} MB are free, "
+            "of which half may be used"
         )
-        free = free_bytes(device)
-        if each > USABLE * free:
-            raise MemoryError(
-                f"an individual of {bucket.widths} neurons takes {each / 1e6:.0f} MB to train, and "
-                f"{free / 1e6:.0f} MB are free, of which half may be used"
-            )
-        largest = int(USABLE * free / each)
-        if device.type == "cpu":
-            largest = min(largest, max(1, int(_CACHED * cache_bytes() / each)))
-    count = -(-len(bucket.members) // largest)
-    bounds = [len(bucket.members) * one // count for one in range(count + 1)]
-    return [bucket.members[first:last] for first, last in pairwise(bounds)]
+    return int(USABLE * free / each)
 
 
-def bytes_each(
-    bucket: Bucket, individual: Individual, batch: int, dtype: torch.dtype, *, dropout: bool
-) -> int:
-    """Return what the arrays of one individual of a bucket take, in bytes.
+def cached(each: int, device: torch.device) -> int:
+    """Return how many individuals memory holds and, on cores, the last cache holds too.
 
     Args:
-        bucket: whose padded shape counts.
-        individual: one of its members.
-        batch: rows of a step.
-        dtype: of weights and values.
-        dropout: whether there are masks.
+        each: bytes that the arrays of one take.
+        device: that computes.
+
+    Raises:
+        MemoryError: memory does not hold one.
     """
-    weights = sum(bucket.widths[start] * bucket.widths[end] for start, end in bucket.links)
-    weights += sum(bucket.widths[1:])
-    adam = individual.optimiser == "adam"
-    rows = 1 + memories(individual) + adam + 1  # a gradient of adam's, and masks
-    neurons = bucket.widths[0] + (_BESIDE + dropout) * sum(bucket.widths[1:]) + bucket.widths[-1]
-    return (rows * weights + batch * neurons) * dtype.itemsize
+    most = held(each, device)
+    if device.type == "cpu":
+        most = min(most, max(1, int(_CACHED * cache_bytes() / each)))
+    return most
 
 
 def free_bytes(device: torch.device) -> int:

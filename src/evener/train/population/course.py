@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import msgspec
 import torch
 from torch import Tensor
 
 from evener.errors import InputError, InvalidDataError
-from evener.train.population.individual import Individual
+from evener.train.augment import Augmentation
 from evener.train.population.losses import LOSSES, LossName
+from evener.train.population.trainee import Trainee
 from evener.train.recipe import Recipe, ScheduleName
 
 
@@ -22,6 +24,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         loss: "cross-entropy" of classes, "squared", or "binary" for outputs of yes or no each.
         schedule: of the learning rates; see `evener.train.recipe.Recipe`.
         warm_up: steps in which the rates grow to what the schedule says.
+        augmentation: how rows, which are pictures, change from one pass to the next; drawn for each
+            individual. None if they stay as they are.
     """
 
     epochs: int = 1
@@ -29,6 +33,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     loss: LossName = "cross-entropy"
     schedule: ScheduleName = "constant"
     warm_up: int = 0
+    augmentation: Augmentation | None = None
 
     def __post_init__(self) -> None:
         """Check what no type says.
@@ -77,13 +82,14 @@ class Rows:
         return Rows(self.inputs.to(device, dtype), self.wanted.to(device, dtype))
 
 
-def check_rows(rows: Rows, loss: LossName, individuals: Sequence[Individual]) -> None:
-    """Check that a population can learn from rows by a loss.
+def check_rows(rows: Rows, course: Course, individuals: Sequence[Trainee]) -> None:
+    """Check that a population can learn from rows by a course.
 
     Raises:
         InvalidDataError: there are none, numbers that are none, or answers that the loss cannot
             compare.
-        InputError: an individual has another number of inputs or outputs.
+        InputError: an individual has another number of inputs or outputs, or rows are no pictures
+            of the course.
     """
     inputs, wanted = rows.inputs, rows.wanted
     if inputs.ndim != 2 or wanted.ndim != 2 or len(inputs) != len(wanted) or not len(inputs):
@@ -98,6 +104,7 @@ def check_rows(rows: Rows, loss: LossName, individuals: Sequence[Individual]) ->
                 f"{name} hold what is no finite number, first in row "
                 f"{int(finite.logical_not().nonzero()[0])}: fill it in, or leave the row out"
             )
+    loss = course.loss
     if loss != "squared" and not bool(((wanted >= 0) & (wanted <= 1)).all()):
         raise InvalidDataError(
             f"answers from {float(wanted.min()):g} to {float(wanted.max()):g}: {loss} compares "
@@ -110,10 +117,15 @@ def check_rows(rows: Rows, loss: LossName, individuals: Sequence[Individual]) ->
             "answers that do not add up to 1 in each row: cross-entropy compares probabilities of "
             "classes; give them, or choose binary"
         )
+    if course.augmentation and prod(course.augmentation.picture) != inputs.shape[1]:
+        raise InputError(
+            f"rows of {inputs.shape[1]} numbers, and pictures of {course.augmentation.picture} "
+            "(channels, height, width) to be seen anew: give the pictures that rows hold"
+        )
     ends = (inputs.shape[1], wanted.shape[1])
     for index, one in enumerate(individuals):
-        if (one.widths[0], one.widths[-1]) != ends:
+        if one.ends != ends:
             raise InputError(
-                f"individual {index} has {one.widths[0]} inputs and {one.widths[-1]} outputs, the "
+                f"individual {index} has {one.ends[0]} inputs and {one.ends[1]} outputs, the "
                 f"rows {ends[0]} and {ends[1]}: give the same to all"
             )

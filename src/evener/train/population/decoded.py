@@ -1,9 +1,11 @@
-"""Make an individual of what a search proposes."""
+"""Make individuals of what a search proposes."""
 
 from typing import Final
 
+from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.layer_graph import LayerGraph, Recipe
 from evener.errors import InputError
+from evener.train.population.conv_individual import ConvIndividual
 from evener.train.population.individual import Individual
 
 _ADAM_MOMENTUM: Final = 0.9  # its first beta; a recipe's momentum is sgd's
@@ -48,8 +50,54 @@ def individual_of(
         seed=seed,
         optimiser=chosen.optimiser,
         learning_rate=chosen.learning_rate,
-        momentum=chosen.momentum if chosen.optimiser == "sgd" else _ADAM_MOMENTUM,
+        momentum=_momentum(chosen),
         weight_decay=chosen.weight_decay,
         weight_variance=weight_variance,
         bias_variance=bias_variance,
     )
+
+
+def conv_individual_of(
+    stack: ConvStack,
+    picture: tuple[int, int, int],
+    outputs: int,
+    *,
+    seed: int,
+    recipe: Recipe | None = None,
+    weight_variance: float = 2.0,
+    bias_variance: float = 0.0,
+) -> ConvIndividual:
+    """Return the individual that blocks of convolutions are.
+
+    Args:
+        stack: as proposed; its own recipe counts before the other.
+        picture: channels, height and width of a row.
+        outputs: how many.
+        seed: what weights and the order of rows are drawn from.
+        recipe: where the stack has none; a recipe's defaults if None.
+        weight_variance: see `ConvIndividual`.
+        bias_variance: likewise.
+
+    Example:
+        >>> conv_individual_of(ConvStack(blocks=(), hidden=8), (3, 32, 32), 10, seed=0).ends
+        (3072, 10)
+    """
+    chosen = stack.recipe or recipe or Recipe()
+    return ConvIndividual(
+        picture=picture,
+        blocks=stack.blocks,
+        outputs=outputs,
+        hidden=stack.hidden,
+        activation=stack.activation,
+        seed=seed,
+        optimiser=chosen.optimiser,
+        learning_rate=chosen.learning_rate,
+        momentum=_momentum(chosen),
+        weight_decay=chosen.weight_decay,
+        weight_variance=weight_variance,
+        bias_variance=bias_variance,
+    )
+
+
+def _momentum(recipe: Recipe) -> float:
+    return recipe.momentum if recipe.optimiser == "sgd" else _ADAM_MOMENTUM

@@ -7,10 +7,10 @@ from typing import Literal
 import msgspec
 
 from evener.errors import InputError
+from evener.train.population.trainee import RuleName as RuleName
 
 Link = tuple[int, int]
 ActivationName = Literal["relu", "tanh", "gelu", "sigmoid", "identity"]
-RuleName = Literal["sgd", "adam"]
 
 
 class Individual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,6 +85,16 @@ class Individual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         if self.links is None:
             return tuple(pairwise(range(len(self.widths))))
         return tuple(sorted(self.links, key=lambda link: (link[1], link[0])))
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Neurons of the first node and of the last."""
+        return self.widths[0], self.widths[-1]
+
+    @property
+    def depth(self) -> int:
+        """How many nodes have weights: all but the first."""
+        return len(self.widths) - 1
 
     @property
     def macs(self) -> int:

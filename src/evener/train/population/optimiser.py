@@ -4,14 +4,14 @@ Rates, momenta and decays are columns beside the rows of a block, so that a step
 is a few operations on one array. Shapes in names: P individuals, K numbers of a block.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 import torch
 from torch import Tensor
 
-from evener.train.population.individual import Individual
-from evener.train.population.stack import Layout, Stack
+from evener.train.population.stack import Stack
+from evener.train.population.trainee import Trainee
 
 _SECOND: Final = 0.999  # how slowly Adam's mean of squares forgets
 _EPSILON: Final = 1e-8
@@ -44,27 +44,27 @@ class Optimiser(Protocol):
 
 
 def make_optimiser(
-    layout: Layout,
-    individuals: Sequence[Individual],
+    individuals: Sequence[Trainee],
     weights: Stack,
     moves: Sequence[Tensor | None],
     memory: Sequence[Stack],
+    room: Callable[[], Stack],
 ) -> Optimiser:
     """Make the optimiser of a stack.
 
     Args:
-        layout: of its arrays.
         individuals: of the stack; all have the same optimiser.
         weights: what it moves.
         moves: of each block, 0 for what it leaves where it is; None if it moves all.
         memory: of past steps, as many arrays as `memories` says; zeros before the first.
+        room: makes arrays of the stack's shape, for a gradient that stands apart.
     """
     if individuals[0].optimiser == "sgd":
         return Sgd(individuals, weights, moves, memory[0])
-    return Adam(layout, individuals, weights, moves, memory)
+    return Adam(individuals, weights, moves, memory, room())
 
 
-def memories(individual: Individual) -> int:
+def memories(individual: Trainee) -> int:
     """Return how many numbers an individual's optimiser remembers for each weight."""
     return 1 if individual.optimiser == "sgd" else 2
 
@@ -77,7 +77,7 @@ class Sgd:
 
     def __init__(
         self,
-        individuals: Sequence[Individual],
+        individuals: Sequence[Trainee],
         weights: Stack,
         moves: Sequence[Tensor | None],
         velocity: Stack,
@@ -109,15 +109,15 @@ class Adam:
 
     def __init__(
         self,
-        layout: Layout,
-        individuals: Sequence[Individual],
+        individuals: Sequence[Trainee],
         weights: Stack,
         moves: Sequence[Tensor | None],
         memory: Sequence[Stack],
+        gradient: Stack,
     ) -> None:
         self._weights = weights
         first = weights.blocks[0]
-        self.gradient = layout.zeros(len(individuals), first.dtype, first.device)
+        self.gradient = gradient
         self.memory = tuple(memory)
         self._first_P1 = _column([one.momentum for one in individuals], weights)
         self._forget_P1 = 1 - self._first_P1
@@ -158,7 +158,7 @@ class _Rates:
     """
 
     def __init__(
-        self, individuals: Sequence[Individual], like: Stack, moves: Sequence[Tensor | None]
+        self, individuals: Sequence[Trainee], like: Stack, moves: Sequence[Tensor | None]
     ) -> None:
         self._rates_P1 = _column([-one.learning_rate for one in individuals], like)
         self._moves = moves
@@ -178,7 +178,7 @@ class _Rates:
                 torch.mul(moves_PK, rates_P1, out=now)
 
 
-def _decay(individuals: Sequence[Individual], like: Stack) -> Tensor | None:
+def _decay(individuals: Sequence[Trainee], like: Stack) -> Tensor | None:
     decays = [one.weight_decay for one in individuals]
     return _column(decays, like) if any(decays) else None
 

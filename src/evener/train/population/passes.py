@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from evener.train.population.activations import Activations
+from evener.train.population.buckets import Bucket, node_in
 from evener.train.population.individual import Individual, Link
 from evener.train.population.losses import LossName, compare
 from evener.train.population.optimiser import Optimiser
-from evener.train.population.stack import Layout, Stack, neurons_there
+from evener.train.population.stack import Stack
 
 Masks = Sequence[Tensor | None]
 
@@ -22,24 +23,24 @@ class Passes:
     """The way through a stack and back, in arrays that are used again at each step.
 
     Args:
-        layout: of the weights.
+        bucket: whose shape the weights have.
         individuals: of the stack.
         weights: of the stack.
         batch: rows of a step.
     """
 
     def __init__(
-        self, layout: Layout, individuals: Sequence[Individual], weights: Stack, batch: int
+        self, bucket: Bucket, individuals: Sequence[Individual], weights: Stack, batch: int
     ) -> None:
         self._weights = weights
-        self._links = layout.links
-        self._last = len(layout.widths) - 1
+        self._links = bucket.links
+        self._last = len(bucket.widths) - 1
         first = next(iter(weights.links.values()))
         self._there = [
-            one.to(first.device) for one in neurons_there(layout, individuals, first.dtype)
+            one.to(first.device) for one in _neurons_there(bucket, individuals, first.dtype)
         ]
         self._activations = Activations(individuals)
-        shapes = [(len(individuals), batch, width) for width in layout.widths]
+        shapes = [(len(individuals), batch, width) for width in bucket.widths]
         self._sums = [first.new_zeros(shape) for shape in shapes[1:]]
         self._values = [first.new_zeros(shape) for shape in shapes[1:-1]]
         self._gradients = [first.new_zeros(shape) for shape in shapes[1:]]
@@ -137,3 +138,15 @@ class Passes:
 
     def _outgoing(self, node: int) -> Tensor:
         return self._dropped[node - 1] if node else self._x
+
+
+def _neurons_there(
+    bucket: Bucket, individuals: Sequence[Individual], dtype: torch.dtype
+) -> list[Tensor]:
+    """Return 1 for each neuron of each node that an individual has, 0 for padding, (P, 1, O)."""
+    nodes = len(bucket.widths)
+    there = [torch.zeros(len(individuals), 1, width, dtype=dtype) for width in bucket.widths]
+    for row, individual in enumerate(individuals):
+        for node, width in enumerate(individual.widths):
+            there[node_in(individual, nodes, node)][row, 0, :width] = 1
+    return there

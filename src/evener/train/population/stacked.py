@@ -5,27 +5,26 @@ Shapes in names: P individuals, N rows of the data, B rows of a batch.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Generic
 
 import torch
 
-from evener.train.population.buckets import Bucket
 from evener.train.population.course import Course, Rows
 from evener.train.population.cuda import captured
-from evener.train.population.individual import Individual
+from evener.train.population.kinds import Form, TraineeT
 from evener.train.population.optimiser import make_optimiser, memories
-from evener.train.population.passes import Passes
-from evener.train.population.stack import Layout, Stack, node_of
+from evener.train.population.stack import Stack
 from evener.train.population.state import State, why_diverged
 from evener.train.population.steps import Step, Watch
-from evener.train.population.streams import Dropout, epoch_order
+from evener.train.population.streams import epoch_order, epoch_views
 from evener.train.population.weights import Weights
 
 
-class Stacked:
-    """Individuals of one bucket while they are trained together.
+class Stacked(Generic[TraineeT]):
+    """Individuals of one stack while they are trained together.
 
     Args:
-        bucket: their stack; any of the individuals that it holds may be trained in it.
+        form: of their stack; any of the individuals that it holds may be trained in it.
         individuals: those that are, those of one activation side by side.
         states: of each; all were trained for as many epochs.
         rows: the data, on the device that computes.
@@ -34,13 +33,13 @@ class Stacked:
 
     def __init__(
         self,
-        bucket: Bucket,
-        individuals: Sequence[Individual],
+        form: Form[TraineeT],
+        individuals: Sequence[TraineeT],
         states: Sequence[State],
         rows: Rows,
         course: Course,
     ) -> None:
-        self._layout = Layout(bucket)
+        self._form = form
         self._rows, self._course = rows, course
         self._individuals, self._states = list(individuals), list(states)
         self._per_epoch = course.steps(len(rows.inputs))
@@ -50,10 +49,10 @@ class Stacked:
         self._memory = [
             self._packed([one.memory[slot] for one in states])
             if states[0].memory
-            else self._layout.zeros(len(states), self._dtype, self._device)
+            else self._form.zeros(len(states), self._dtype, self._device)
             for slot in range(memories(individuals[0]))
         ]
-        self._moves = self._layout.moves(individuals, weights, self._dtype, self._device)
+        self._moves = self._form.moves(individuals, weights, self._dtype, self._device)
         self._prepare()
 
     def run(self, epochs: int, out_of_time: Callable[[], bool]) -> list[State]:
@@ -80,23 +79,19 @@ class Stacked:
 
     def _prepare(self) -> None:
         """Make what goes on from the rows of weights; again after some individuals left."""
+        count = len(self._individuals)
         self._optimiser = make_optimiser(
-            self._layout, self._individuals, self._weights, self._moves, self._memory
+            self._individuals,
+            self._weights,
+            self._moves,
+            self._memory,
+            lambda: self._form.zeros(count, self._dtype, self._device),
         )
         first = self._states[0].epochs * self._per_epoch
-        count = len(self._individuals)
         self._watch = Watch(count, first, self._device)
         self._total_P = torch.zeros(count, dtype=torch.float64, device=self._device)
-        self._dropout = (
-            Dropout(
-                self._individuals,
-                self._layout.widths,
-                self._course.batch,
-                self._dtype,
-                self._device,
-            )
-            if any(one.dropout for one in self._individuals)
-            else None
+        self._dropout = self._form.dropout(
+            self._individuals, self._course.batch, self._dtype, self._device
         )
         self._steps: dict[int, tuple[Step, Callable[[], None]]] = {}
 
@@ -104,13 +99,19 @@ class Stacked:
         count = len(self._rows.inputs)
         order_NP = epoch_order(self._individuals, epoch, count).to(self._device)
         self._total_P.zero_()
-        for number, rows_BP in enumerate(torch.split(order_NP, self._course.batch)):
+        augmentation = self._course.augmentation
+        views = 1 if augmentation is None else augmentation.views
+        views_NP = epoch_views(self._individuals, epoch, count, views).to(self._device)
+        batch = self._course.batch
+        batches = zip(torch.split(order_NP, batch), torch.split(views_NP, batch), strict=True)
+        for number, (rows_BP, views_BP) in enumerate(batches):
             step = epoch * self._per_epoch + number
             self._optimiser.pace(step + 1, self._course.scale(step, count))
             if self._dropout is not None:
                 self._dropout.draw(step)
             one, take = self._step_of(len(rows_BP))
             one.index.copy_(rows_BP.T.flatten())
+            one.views.copy_(views_BP.T.flatten())
             take()
         self._states = self._told(epoch + 1, (self._total_P / count).tolist())
 
@@ -119,11 +120,11 @@ class Stacked:
         if batch not in self._steps:
             masks = None if self._dropout is None else self._dropout.masks(batch)
             step = Step(
-                Passes(self._layout, self._individuals, self._weights, batch),
+                self._form.passes(self._individuals, self._weights, batch),
                 self._optimiser,
                 self._rows,
                 batch,
-                self._course.loss,
+                self._course,
                 masks,
                 self._watch,
                 self._total_P,
@@ -151,7 +152,7 @@ class Stacked:
             whole = self._course.epochs * self._per_epoch
             if steps[row] >= 0:
                 step, what = steps[row] + 1, "sums"
-                layer = node_of(individual, len(self._layout.widths), nodes[row])
+                layer = self._form.layer_of(individual, nodes[row])
             elif not finite[row]:
                 step, what = epochs * self._per_epoch, "weights"
                 layer = self._first_without_weights(row)
@@ -163,7 +164,7 @@ class Stacked:
         return told
 
     def _first_without_weights(self, row: int) -> int:
-        weights = self._layout.unpack(self._weights, row, self._individuals[row])
+        weights = self._form.unpack(self._weights, row, self._individuals[row])
         for node, bias in enumerate(weights.biases, 1):
             arrays = [one for (_, end), one in weights.links.items() if end == node]
             if not all(bool(torch.from_numpy(one).isfinite().all()) for one in (bias, *arrays)):
@@ -174,7 +175,7 @@ class Stacked:
         """Go on with some of the individuals only."""
         index = torch.tensor(rows, dtype=torch.int64, device=self._device)
         self._weights, *self._memory = (
-            self._layout.of([block[index] for block in one.blocks])
+            self._form.of([block[index] for block in one.blocks])
             for one in (self._weights, *self._memory)
         )
         self._moves = [None if one is None else one[index] for one in self._moves]
@@ -184,15 +185,15 @@ class Stacked:
             self._prepare()
 
     def _packed(self, weights: Sequence[Weights]) -> Stack:
-        return self._layout.pack(self._individuals, weights, self._dtype, self._device)
+        return self._form.pack(self._individuals, weights, self._dtype, self._device)
 
     def _unpacked(self, row: int) -> State:
         state, individual = self._states[row], self._individuals[row]
-        weights = self._layout.unpack(self._weights, row, individual)
+        weights = self._form.unpack(self._weights, row, individual)
         return replace(
             state,
             weights=replace(weights, masks=state.weights.masks),
-            memory=tuple(self._layout.unpack(one, row, individual) for one in self._memory),
+            memory=tuple(self._form.unpack(one, row, individual) for one in self._memory),
         )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from evener.train.population.individual import Individual
+from evener.train.population.trainee import Trainee
 from evener.train.population.weights import Weights
 
 Status = Literal["training", "trained", "stopped", "out_of_time", "diverged", "failed"]
@@ -36,7 +36,7 @@ class State:
     layer: int = 0
 
 
-def why_diverged(individual: Individual, step: int, steps: int, layer: int, *, what: str) -> str:
+def why_diverged(individual: Trainee, step: int, steps: int, layer: int, *, what: str) -> str:
     """Return what is told of an individual whose numbers ended.
 
     Args:
@@ -48,6 +48,6 @@ def why_diverged(individual: Individual, step: int, steps: int, layer: int, *, w
     """
     return (
         f"training diverged at step {step} of {steps}: the {what} of layer {layer} of "
-        f"{len(individual.widths) - 1} are no finite numbers. Lower its learning rate, which is "
+        f"{individual.depth} are no finite numbers. Lower its learning rate, which is "
         f"{individual.learning_rate:g}."
     )

@@ -9,10 +9,10 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from evener.train.population.course import Rows
-from evener.train.population.losses import LossName
+from evener.train.augment import seen
+from evener.train.population.course import Course, Rows
+from evener.train.population.kinds import Way
 from evener.train.population.optimiser import Optimiser
-from evener.train.population.passes import Passes
 
 
 class Watch:
@@ -34,7 +34,7 @@ class Watch:
         self.node_P = torch.zeros_like(self.step_P)
         self.now = torch.full((), step, dtype=torch.int64, device=device)
 
-    def see(self, loss_P: Tensor, passes: Passes) -> None:
+    def see(self, loss_P: Tensor, passes: Way) -> None:
         """Look at the losses of a step, none of which need be waited for.
 
         Args:
@@ -54,32 +54,39 @@ class Step:
         optimiser: of its weights.
         rows: the data, on the device of the stack.
         batch: rows of a batch.
-        loss: what answers are compared by.
+        course: by which loss answers are compared, and how rows are seen.
         masks: of each hidden node, to be written before a call; None without dropout.
         watch: over the losses.
         total_P: to which the losses are added, each times the rows.
 
     Attributes:
         index: rows of the data for each individual, (P x B,), to be written before a call.
+        views: of each of these rows, likewise; read where the course has an augmentation.
     """
 
     def __init__(
         self,
-        passes: Passes,
+        passes: Way,
         optimiser: Optimiser,
         rows: Rows,
         batch: int,
-        loss: LossName,
+        course: Course,
         masks: Sequence[Tensor] | None,
         watch: Watch,
         total_P: Tensor,
     ) -> None:
         self._passes, self._optimiser = passes, optimiser
-        self._rows, self._loss, self._watch = rows, loss, watch
+        self._rows, self._loss, self._watch = rows, course.loss, watch
         self._batch, self._masks, self._total_P = batch, masks, total_P
         shape = (len(total_P), batch)
         self.index = torch.zeros(shape[0] * batch, dtype=torch.int64, device=rows.inputs.device)
+        self.views = torch.zeros_like(self.index)
         self._x = rows.inputs.new_empty((*shape, rows.inputs.shape[1]))
+        self._sources = None
+        self._taken = self._x
+        if course.augmentation is not None:
+            self._sources = course.augmentation.sources().to(rows.inputs.device)
+            self._taken = torch.empty_like(self._x)
         self._wanted = rows.wanted.new_empty((*shape, rows.wanted.shape[1]))
 
     def __call__(self) -> None:
@@ -97,7 +104,9 @@ class Step:
         self._watch.now += 1
 
     def _computed(self) -> Tensor:
-        torch.index_select(self._rows.inputs, 0, self.index, out=self._x.flatten(0, 1))
+        torch.index_select(self._rows.inputs, 0, self.index, out=self._taken.flatten(0, 1))
+        if self._sources is not None:
+            seen(self._taken.flatten(0, 1), self.views, self._sources, self._x.flatten(0, 1))
         torch.index_select(self._rows.wanted, 0, self.index, out=self._wanted.flatten(0, 1))
         self._passes.forward(self._x, self._masks)
         loss_P = self._passes.compare(self._loss, self._wanted)

@@ -13,14 +13,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from evener.train.draw import row_order, units_kept
+from evener.train.draw import row_order, row_views, units_kept
 from evener.train.population.buckets import node_in
 from evener.train.population.individual import Individual
+from evener.train.population.trainee import Trainee
 
 _TOGETHER: Final = 16  # steps whose masks are drawn in one go
 
 
-def epoch_order(individuals: Sequence[Individual], epoch: int, rows: int) -> Tensor:
+def epoch_order(individuals: Sequence[Trainee], epoch: int, rows: int) -> Tensor:
     """Return the order in which each individual takes the rows of the data, (N, P).
 
     Args:
@@ -30,6 +31,19 @@ def epoch_order(individuals: Sequence[Individual], epoch: int, rows: int) -> Ten
     """
     orders = [row_order(one.seed, epoch, rows) for one in individuals]
     return torch.from_numpy(np.stack(orders, 1))
+
+
+def epoch_views(individuals: Sequence[Trainee], epoch: int, rows: int, views: int) -> Tensor:
+    """Return which view each individual has of the rows of its order, (N, P).
+
+    Args:
+        individuals: of the stack.
+        epoch: from 0.
+        rows: of the data.
+        views: how many there are.
+    """
+    drawn = [row_views(one.seed, epoch, rows, views) for one in individuals]
+    return torch.from_numpy(np.stack(drawn, 1))
 
 
 class Dropout:

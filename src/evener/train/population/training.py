@@ -1,20 +1,25 @@
 """Train a population: plan its stacks, train each in chunks, and let a callable say who goes on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic
 
 import torch
 
 from evener.errors import InputError
-from evener.train.population.buckets import Bucket, plan_buckets
 from evener.train.population.chunks import chunks_of, in_halves
+from evener.train.population.conv_individual import ConvIndividual
+from evener.train.population.convolutional import Convolutional
 from evener.train.population.course import Course, Rows, check_rows
+from evener.train.population.dense import Dense
 from evener.train.population.individual import Individual
+from evener.train.population.kinds import Group, Kind, TraineeT
 from evener.train.population.optimiser import memories
 from evener.train.population.stacked import Stacked
 from evener.train.population.state import State
-from evener.train.population.weights import Weights, check_weights, draw_weights
+from evener.train.population.weights import Weights
 
+Member = Individual | ConvIndividual
 GoesOn = Callable[[Sequence[int], Sequence[State]], Sequence[bool]]
 
 
@@ -25,7 +30,9 @@ class Place:
     Attributes:
         device: such as "cpu" or "cuda".
         dtype: of weights and values.
-        chunk: individuals that are trained at a time, at most; what cache and memory hold if None.
+        chunk: individuals that are trained at a time, at most. If None, dense ones as many as cache
+            and memory hold, and convolutional ones as many as a short trial finds quickest; a
+            choice by time may change the last bits of what they come to.
     """
 
     device: str = "cpu"
@@ -37,7 +44,7 @@ CPU = Place()
 
 
 def train_population(
-    individuals: Sequence[Individual],
+    individuals: Sequence[Member],
     rows: Rows,
     course: Course,
     *,
@@ -50,7 +57,8 @@ def train_population(
     """Train individuals together, each as if it were alone, to rounding.
 
     Args:
-        individuals: the population; all have as many inputs, and as many outputs.
+        individuals: the population, of one kind or several; all have as many inputs, and as many
+            outputs.
         rows: what all learn from.
         course: for how long, by which loss.
         starts: weights that individuals begin from, or states that they go on from; what their
@@ -78,103 +86,122 @@ def train_population(
         >>> sum(state.losses[-1] < 0.1 for state in states) > 4
         True
     """
-    check_rows(rows, course.loss, individuals)
+    check_rows(rows, course, individuals)
     if starts is not None and len(starts) != len(individuals):
         raise InputError(f"{len(starts)} starts for {len(individuals)} individuals: give as many")
-    states = [
-        _begun(one, start)
-        for one, start in zip(individuals, starts or [None] * len(individuals), strict=True)
-    ]
     here = rows.on(torch.device(place.device), place.dtype)
-    work = _Work(list(individuals), states, here, course, out_of_time, place)
+    states: dict[int, State] = {}
+    task = _Task(states, here, course, out_of_time, place)
+    dense, conv = by_kind(individuals)
+    works = (_Work(Dense(), dense, task), _Work(Convolutional(), conv, task))
+    for work in works:
+        work.begin(starts or [None] * len(individuals))
     for until in [*_checked(rungs, course.epochs), course.epochs]:
-        work.train(until)
-        training = work.training()
+        for work in works:
+            work.train(until)
+        training = sorted(index for index, one in states.items() if one.status == "training")
         if until < course.epochs and goes_on is not None and training:
             chosen = goes_on(training, [states[index] for index in training])
             for index, stays in zip(training, chosen, strict=True):
                 if not stays:
                     message = f"not chosen to go on after {until} of {course.epochs} epochs"
                     states[index] = replace(states[index], status="stopped", message=message)
-    for index in work.training():
+    for index in [index for index, one in states.items() if one.status == "training"]:
         states[index] = replace(states[index], status="trained")
-    return states
+    return [states[index] for index in range(len(individuals))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Work:
-    """What is to be trained, and how far it has come."""
+class _Task:
+    """What all kinds of individuals have in common, and how far each individual has come."""
 
-    individuals: list[Individual]
-    states: list[State]
+    states: dict[int, State]
     rows: Rows
     course: Course
     out_of_time: Callable[[], bool]
     place: Place
 
-    def training(self) -> list[int]:
-        """Return the numbers of those that still train."""
-        return [index for index, one in enumerate(self.states) if one.status == "training"]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Work(Generic[TraineeT]):
+    """The individuals of one kind, by their numbers in the population."""
+
+    kind: Kind[TraineeT]
+    individuals: Mapping[int, TraineeT]
+    task: _Task
+
+    def begin(self, starts: Sequence[Weights | State | None]) -> None:
+        """Check and write the states that individuals begin from."""
+        for index, one in self.individuals.items():
+            self.task.states[index] = self._begun(one, starts[index])
 
     def train(self, until: int) -> None:
         """Train those that still do until an epoch, and write their states."""
         come: dict[tuple[int, bool], list[int]] = {}
-        for index in self.training():
-            state = self.states[index]
-            come.setdefault((state.epochs, bool(state.memory)), []).append(index)
+        for index in self.individuals:
+            state = self.task.states[index]
+            if state.status == "training":
+                come.setdefault((state.epochs, bool(state.memory)), []).append(index)
         # Those of one stack take the same steps, so they have come equally far.
         for equal in come.values():
-            for bucket in plan_buckets([self.individuals[index] for index in equal]):
-                members = tuple(equal[one] for one in bucket.members)
-                self._train_bucket(replace(bucket, members=members), until)
+            for group in self.kind.groups([self.individuals[index] for index in equal]):
+                members = tuple(equal[one] for one in group.members)
+                self._train_group(replace(group, members=members), until)
 
-    def _train_bucket(self, bucket: Bucket, until: int) -> None:
-        place = self.place
+    def _train_group(self, group: Group[TraineeT], until: int) -> None:
+        task = self.task
         try:
-            chunks = chunks_of(
-                bucket,
-                self.individuals,
-                self.course.batch,
-                torch.device(place.device),
-                place.dtype,
-                place.chunk,
+            largest = task.place.chunk or group.form.at_once(
+                [self.individuals[index] for index in group.members],
+                task.course.batch,
+                task.place.dtype,
+                torch.device(task.place.device),
             )
         except MemoryError as error:
-            self._fail(bucket.members, error)
+            self._fail(group.members, error)
             return
 
         def act(members: Sequence[int]) -> list[State]:
             some = [self.individuals[index] for index in members]
-            states = [self.states[index] for index in members]
-            stacked = Stacked(bucket, some, states, self.rows, self.course)
-            return stacked.run(until, self.out_of_time)
+            states = [task.states[index] for index in members]
+            stacked = Stacked(group.form, some, states, task.rows, task.course)
+            return stacked.run(until, task.out_of_time)
 
-        for chunk in chunks:
+        for chunk in chunks_of(group.members, largest):
             for members, come_to in in_halves(chunk, act):
                 if isinstance(come_to, MemoryError):
                     self._fail(members, come_to)
                     continue
                 for index, state in zip(members, come_to, strict=True):
-                    self.states[index] = state
+                    task.states[index] = state
 
     def _fail(self, members: Sequence[int], error: MemoryError) -> None:
+        states = self.task.states
         for index in members:
             message = f"memory does not hold its training: {error}. Make it smaller."
-            self.states[index] = replace(self.states[index], status="failed", message=message)
+            states[index] = replace(states[index], status="failed", message=message)
+
+    def _begun(self, individual: TraineeT, start: Weights | State | None) -> State:
+        if start is None:
+            start = self.kind.draw(individual)
+        state = start if isinstance(start, State) else State(weights=start)
+        if len(state.memory) not in (0, memories(individual)):
+            raise InputError(
+                f"a state that remembers {len(state.memory)} numbers for each weight, and "
+                f"{individual.optimiser} remembers {memories(individual)}: give one of its own"
+            )
+        for one in (state.weights, *state.memory):
+            self.kind.check(individual, one)
+        return replace(state, status="training", message="", step=0, layer=0)
 
 
-def _begun(individual: Individual, start: Weights | State | None) -> State:
-    if start is None:
-        start = draw_weights(individual)
-    state = start if isinstance(start, State) else State(weights=start)
-    if len(state.memory) not in (0, memories(individual)):
-        raise InputError(
-            f"a state that remembers {len(state.memory)} numbers for each weight, and "
-            f"{individual.optimiser} remembers {memories(individual)}: give one of its own"
-        )
-    for one in (state.weights, *state.memory):
-        check_weights(individual, one)
-    return replace(state, status="training", message="", step=0, layer=0)
+def by_kind(
+    individuals: Sequence[Member],
+) -> tuple[dict[int, Individual], dict[int, ConvIndividual]]:
+    """Return the dense individuals and the convolutional ones, by their numbers."""
+    dense = {at: one for at, one in enumerate(individuals) if isinstance(one, Individual)}
+    conv = {at: one for at, one in enumerate(individuals) if isinstance(one, ConvIndividual)}
+    return dense, conv
 
 
 def _checked(rungs: Sequence[int], epochs: int) -> list[int]:

@@ -1,0 +1,84 @@
+"""Make an algorithm by its name, set as it did best on tables of published networks.
+
+`benchmarks/nasbench.py` has the figures: screened evolution finds better networks than the others
+with one objective, and a larger part of the front with several, so it is what a search takes
+unless it is told otherwise.
+"""
+
+from typing import Any, Final, Literal, get_args
+
+from evener.search.algorithm import Algorithm
+from evener.search.breeding import FREE
+from evener.search.genes import Genomes
+from evener.search.islands import Islands
+from evener.search.nsga2 import Nsga2
+from evener.search.paper import Paper
+from evener.search.random_search import RandomSearch
+from evener.search.regularized import Regularized
+from evener.search.screened import Screened
+from evener.search.space import Costs, Space
+
+AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
+ALGORITHM_NAMES: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
+DEFAULT: Final[AlgorithmName] = "screened"
+_NEAR: Final = 400  # neighbours of the best that are looked at in a generation
+
+
+def make_algorithm(
+    name: AlgorithmName,
+    space: Space[Any],
+    *,
+    children: int,
+    objectives: int = 1,
+    costs: Costs | None = None,
+    reference: tuple[float, ...] | None = None,
+    seeds: Genomes | None = None,
+) -> Algorithm:
+    """Return the algorithm of a name.
+
+    Args:
+        name: one of `ALGORITHM_NAMES`. "paper" and "regularized" look at the first objective only.
+        space: what genomes mean.
+        children: about how many genomes are judged in a generation, 2 or more.
+        objectives: how many there are.
+        costs: the last objectives, as far as they are known before an evaluation; only
+            "screened" makes use of them.
+        reference: with several objectives, what is worse in any of them is of no use, such as
+            what breaks a requirement; only "screened" makes use of it. See `Screened`.
+        seeds: genomes to begin with.
+
+    Example:
+        >>> from evener.search.layer_space import LayerSpace
+        >>> make_algorithm(DEFAULT, LayerSpace(), children=10, objectives=2).name
+        'screened nsga2'
+    """
+    half = max(children // 2, 2)
+    made: Algorithm
+    match name:
+        case "random":
+            made = RandomSearch(space, children, seeds)
+        case "regularized":
+            made = Regularized(space, 2 * children, children=children, seeds=seeds)
+        case "paper":
+            made = Paper(space, children + 1, _parents(children), seeds=seeds)
+        case "nsga2":
+            made = Nsga2(space, children, children, seeds=seeds)
+        case "islands" if objectives > 1:
+            made = Islands(Nsga2(space, half, half, seeds=seeds), count=2)
+        case "islands":
+            made = Islands(Paper(space, half, _parents(half), seeds=seeds), count=2)
+        case "screened" if objectives > 1:
+            inner = Nsga2(space, 2 * children, children, band=FREE, seeds=seeds)
+            made = Screened(space, inner, share=0.8, costs=costs, near=_NEAR, reference=reference)
+        case "screened":
+            made = _screened(space, children, seeds)
+    return made
+
+
+def _parents(children: int) -> int:
+    return max(children * 2 // 5, 1)
+
+
+def _screened(space: Space[Any], children: int, seeds: Genomes | None) -> Screened:
+    elite = children + children // 5
+    return Screened(space, Paper(space, children + elite, elite, elite, band=FREE, seeds=seeds))

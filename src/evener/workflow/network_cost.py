@@ -1,0 +1,163 @@
+"""Say what networks will cost where they are to run, before any of them is trained.
+
+A network that was only proposed is drafted (`evener.network.draft`), its segments are estimated,
+and the planner says what its best plan reaches. So a search can look for networks that *pipeline*
+well: that divide among the processors of a board so that none waits for another.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from math import inf
+from typing import Final
+
+from evener.artifacts.board import load_board
+from evener.artifacts.networks import Ends
+from evener.artifacts.networks import Network as Found
+from evener.artifacts.plan import Objective
+from evener.artifacts.profile import Profile
+from evener.artifacts.requirements import Requirement
+from evener.errors import InfeasibleError
+from evener.network.draft import draft_network, file_bytes
+from evener.network.model import Network
+from evener.plan.board import board_profile
+from evener.plan.limits import Limits
+from evener.plan.predict import predict_plan
+
+Cost = Mapping[str, float]
+"""`period_s`, `latency_s` and, where it is known, `energy_j` of the best plan; `size_bytes`."""
+
+_FIGURES: Final[Mapping[str, str]] = {  # of a plan, by the requirement that limits it
+    "throughput": "period_s",
+    "latency_p50": "latency_s",
+    "latency_p99": "latency_s",
+    "energy": "energy_j",
+    "size": "size_bytes",
+}
+
+
+class NetworkCost:
+    """What each network costs where it is to run; kept by its id, and the same whoever asks.
+
+    Times and energies are estimates: those of the profile that `profile_of` makes, which says of
+    what. Size is counted.
+
+    Args:
+        ends: inputs and outputs of all networks.
+        profile_of: estimates what the segments of a drafted network cost.
+        requirements: limits to plan within; the hard ones count for `violation`.
+        objective: what plans are to be best at.
+        processors: names of those that may be used; all if None.
+    """
+
+    def __init__(
+        self,
+        ends: Ends,
+        profile_of: Callable[[Network], Profile],
+        *,
+        requirements: Sequence[Requirement] = (),
+        objective: Objective = "throughput",
+        processors: Sequence[str] | None = None,
+    ) -> None:
+        self._ends = ends
+        self._profile_of = profile_of
+        self._limited = tuple(
+            (_FIGURES[one.name], one) for one in requirements if one.hard and one.name in _FIGURES
+        )
+        self._limits = _limits(requirements)
+        self._objective: Objective = objective
+        self._processors = processors
+        self._known: dict[str, Cost] = {}
+
+    def __call__(self, networks: Sequence[Found]) -> list[Cost]:
+        """Return what each network costs, in their order.
+
+        Times and energies are infinite where no processor can hold the network.
+
+        Args:
+            networks: proposed; none need be trained.
+
+        Raises:
+            InputError: a network that cannot be drafted, or an unknown processor.
+        """
+        for one in networks:
+            if one.id not in self._known:
+                self._known[one.id] = self._cost(one)
+        return [self._known[one.id] for one in networks]
+
+    def violation(self, network: Found) -> float:
+        """Return by how much a network breaks hard requirements on its size and its plan.
+
+        The sum over requirements of the share by which each is missed; 0 if all are kept. A limit
+        of energy counts where energies are known.
+        """
+        (cost,) = self([network])
+        return sum(_excesses(cost, self._limited))
+
+    def _cost(self, found: Found) -> Cost:
+        network = draft_network(found, self._ends)
+        size_bytes = float(file_bytes(network))
+        try:
+            plan = predict_plan(
+                self._profile_of(network),
+                objective=self._objective,
+                limits=self._limits,
+                processors=self._processors,
+            )
+        except InfeasibleError:
+            return {"period_s": inf, "latency_s": inf, "energy_j": inf, "size_bytes": size_bytes}
+        cost = {"period_s": plan.period_s, "latency_s": plan.latency_s, "size_bytes": size_bytes}
+        return cost if plan.energy_j is None else cost | {"energy_j": plan.energy_j}
+
+
+def cost_on_board(
+    board: str,
+    ends: Ends,
+    *,
+    requirements: Sequence[Requirement] = (),
+    objective: Objective = "throughput",
+    processors: Sequence[str] | None = None,
+) -> NetworkCost:
+    """Return what networks cost on a board, by its cost model.
+
+    Args:
+        board: name of a known board, or path of a board's file.
+        ends: inputs and outputs of all networks.
+        requirements: limits to plan within.
+        objective: what plans are to be best at.
+        processors: names of those that may be used; all if None.
+
+    Raises:
+        InputError: no such board.
+
+    Example:
+        >>> from evener.artifacts.layer_graph import LayerGraph
+        >>> cost = cost_on_board("khadas-vim3", Ends(features=64, outputs=10))
+        >>> wide = LayerGraph(widths=(4096,), links=((0, 1), (1, 2)))
+        >>> (found,) = cost([wide])
+        >>> sorted(found), found["size_bytes"]
+        (['energy_j', 'latency_s', 'period_s', 'size_bytes'], 1230552.0)
+    """
+    profile_of = partial(board_profile, load_board(board), transfers=False)
+    return NetworkCost(
+        ends,
+        profile_of,
+        requirements=requirements,
+        objective=objective,
+        processors=processors,
+    )
+
+
+def _limits(requirements: Sequence[Requirement]) -> Limits:
+    limits = {_FIGURES[one.name]: one.limit for one in requirements if one.name in _FIGURES}
+    return Limits(
+        min_rate_hz=limits.get("period_s"),
+        max_latency_s=limits.get("latency_s"),
+        max_energy_j=limits.get("energy_j"),
+    )
+
+
+def _excesses(cost: Cost, limited: Sequence[tuple[str, Requirement]]) -> Iterator[float]:
+    for figure, requirement in limited:
+        if figure in cost:
+            most = 1 / requirement.limit if figure == "period_s" else requirement.limit
+            yield max(0.0, cost[figure] / most - 1)

@@ -1,0 +1,96 @@
+"""Numbers and labels go all the way: trained, written, run and held against simple models."""
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+from onnx import load_from_string
+
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.project import SearchSection, TrainSection
+from evener.comm.alone import Alone
+from evener.data.dataset import Dataset
+from evener.errors import InputError
+from evener.train.baselines import train_baselines
+from evener.train.card import make_card
+from evener.train.evaluator import make_evaluate
+from evener.train.export import export_onnx
+from evener.train.fit import train_network
+from evener.train.sharded_fit import fit_sharded
+from evener.train.verify import answers, verify_export
+
+MLP = Architecture(hidden=(32, 32))
+TRAIN = TrainSection(epochs=60, learning_rate=0.01)
+
+
+def test_a_network_learns_numbers_and_answers_them_in_their_own_units(hills: Dataset) -> None:
+    trained = train_network(MLP, hills, TRAIN)
+    content = export_onnx(trained)
+
+    assert trained.test["r2"] > 0.9
+    assert trained.test["mae"] < 300  # of heights around 5000
+    assert verify_export(content, trained, hills) < 1e-5
+    found = answers(content, hills.features[:5], outputs=2)
+    assert np.abs(found[:, 0] - hills.targets[:5, 0]).max() < 1000
+    assert [one.name for one in load_from_string(content).graph.output] == ["values"]
+
+
+def test_a_network_learns_several_labels_of_a_row(corners: Dataset) -> None:
+    trained = train_network(MLP, corners, TRAIN)
+    content = export_onnx(trained)
+
+    assert trained.test["f1"] > 0.9
+    assert trained.test["auc"] > 0.95
+    assert verify_export(content, trained, corners) < 1e-5
+    assert [one.name for one in load_from_string(content).graph.output] == ["probabilities"]
+    card = make_card(trained, corners, content, export_error=0.0, baselines=())
+    assert (card.task, card.classes) == ("labels", ("right", "above", "both"))
+
+
+def test_balanced_classes_are_found_more_often(rings: Dataset) -> None:
+    rare = np.flatnonzero((rings.labels == 0) | (np.arange(len(rings.labels)) % 10 == 1))
+    train = np.intersect1d(rings.split.train, rare)
+    skewed = replace(rings, split=replace(rings.split, train=train))
+    section = TrainSection(epochs=20)
+
+    plain = train_network(MLP, skewed, section)
+    balanced = train_network(MLP, skewed, msgspec.structs.replace(section, class_weight="balanced"))
+
+    assert balanced.test["balanced_accuracy"] > plain.test["balanced_accuracy"]
+
+
+@pytest.mark.parametrize("name", ["hills", "corners"])
+def test_simple_models_learn_them_too_and_leave_as_onnx(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    dataset: Dataset = request.getfixturevalue(name)
+    metric = {"hills": "r2", "corners": "f1"}[name]
+
+    found = {one.record.name: one for one in train_baselines(dataset, seed=0)}
+
+    assert list(found) == ["linear", "forest", "boosting"]
+    assert found["forest"].record.test[metric] > found["linear"].record.test[metric]
+    assert found["boosting"].record.test[metric] > 0.7
+    assert answers(found["forest"].content, dataset.features[:3], dataset.outputs).shape == (
+        3,
+        dataset.outputs,
+    )
+
+
+@pytest.mark.parametrize("name", ["hills", "corners"])
+def test_a_search_scores_them_by_their_main_metric(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    dataset: Dataset = request.getfixturevalue(name)
+
+    (score,) = make_evaluate(dataset, SearchSection(epochs=30), TRAIN)([MLP], budget_s=None, seed=0)
+
+    assert score.quality is not None
+    assert score.quality > 0.7
+    assert 0 < score.quality_error < 0.1
+
+
+def test_ranks_and_shards_say_that_they_train_classes_only(hills: Dataset) -> None:
+    with pytest.raises(InputError, match="hills: ranks and shards train .* task is numbers; train"):
+        fit_sharded(MLP, hills, TrainSection(epochs=1), Alone())
