@@ -71,13 +71,13 @@ def test_both_get_as_many_evaluations_and_no_network_is_evaluated_twice(
     while rivals.advance(9.0):
         pass
 
-    state = rivals.state(1.5)
+    state = rivals.state()
     assert len(state.scored) == len(state.random) == 60
     assert len(evaluate.asked) == len(set(evaluate.asked)) < 120
     graphs = [one.architecture for one in (*state.scored, *state.random)]
     assert all(isinstance(one, LayerGraph) and len(one.widths) <= 2 for one in graphs)
     last = state.generations[-1]
-    assert (last.evaluations, state.spent_s) == (60, 1.5)
+    assert last.evaluations == 60
     assert last.best == max(one.score.quality or 0 for one in state.scored)
     assert last.random_best == max(one.score.quality or 0 for one in state.random)
     assert last.front == len(rivals.front())
@@ -88,7 +88,7 @@ def test_one_that_failed_has_no_objectives_and_stands_on_no_front() -> None:
     while rivals.advance(9.0):
         pass
 
-    state = rivals.state(0.0)
+    state = rivals.state()
 
     failed = [one for one in (*state.scored, *state.random) if one.score.status == "failed"]
     assert failed
@@ -101,10 +101,10 @@ def test_a_search_that_goes_on_from_its_file_ends_as_if_it_had_not_stopped() -> 
     while whole.advance(9.0):
         pass
     while broken.advance(9.0):
-        written = msgspec.json.encode(broken.state(0.0))
+        written = msgspec.json.encode(broken.state())
         broken = started(MadeUp(), msgspec.json.decode(written, type=SearchState))
 
-    assert broken.state(0.0) == whole.state(0.0)
+    assert broken.state() == whole.state()
     assert broken.front() == whole.front()
 
 
@@ -115,8 +115,8 @@ def test_what_no_time_was_left_for_is_asked_for_again_and_makes_no_difference() 
     while slow.advance(9.0):
         pass
 
-    assert {one.score.id for one in slow.state(0.0).scored} == {
-        one.score.id for one in whole.state(0.0).scored
+    assert {one.score.id for one in slow.state().scored} == {
+        one.score.id for one in whole.state().scored
     }
     assert slow.front() == whole.front()
 
@@ -127,4 +127,4 @@ def test_it_ends_where_nothing_new_is_left() -> None:
     while rivals.advance(9.0):
         pass
 
-    assert len(rivals.state(0.0).scored) == 3
+    assert len(rivals.state().scored) == 3

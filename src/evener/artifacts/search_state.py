@@ -8,7 +8,7 @@ from evener.artifacts.front import Generation, Scored
 
 
 class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A search between two generations.
+    """A search between two generations; its file says beside it how long it took so far.
 
     Attributes:
         search: state of the evolution.
@@ -16,7 +16,6 @@ class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         scored: what the evolution had evaluated, in order.
         random: what random search had.
         generations: those that are over.
-        spent_s: seconds that went into it, from all its starts.
     """
 
     kind: ClassVar[str] = "search"
@@ -27,4 +26,3 @@ class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     scored: tuple[Scored, ...]
     random: tuple[Scored, ...]
     generations: tuple[Generation, ...]
-    spent_s: float = 0.0

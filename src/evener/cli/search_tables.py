@@ -81,5 +81,5 @@ def _(state: SearchState) -> RenderableType:
     return (
         f"a search after {count(len(state.generations), 'generation')}: "
         f"{count(len(state.scored), 'network')} evaluated, {len(state.random)} by random search "
-        f"beside it, in {show(state.spent_s, 'time')}"
+        "beside it"
     )

@@ -79,19 +79,14 @@ class Rivals(Generic[NetworkT]):
         """The generations that are over."""
         return tuple(self._generations)
 
-    def state(self, spent_s: float) -> SearchState:
-        """Return all that is known.
-
-        Args:
-            spent_s: seconds that went into it so far.
-        """
+    def state(self) -> SearchState:
+        """Return all that is known."""
         return SearchState(
             search=self._search.state(),
             rival=self._rival.state(),
             scored=tuple(self._scored),
             random=tuple(self._random),
             generations=self.generations,
-            spent_s=spent_s,
         )
 
     def front(self) -> tuple[NetworkT, ...]:

@@ -174,6 +174,6 @@ def _test(full: Retrained | None) -> float | None:
 
 def _elapsed(state: Path) -> float | None:
     try:
-        return load(state / f"{SearchState.kind}.json", SearchState).value.spent_s
+        return load(state / f"{SearchState.kind}.json", SearchState).made.took_s
     except InvalidFileError:
         return None

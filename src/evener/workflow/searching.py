@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from evener.artifacts.files import digest, load, save
+from evener.artifacts.files import Kept, digest, load, save
 from evener.artifacts.front import Front, Generation, Retrained, Scored
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Ends
@@ -92,7 +92,7 @@ class Searching:
         bare = msgspec.structs.replace(section, **dict.fromkeys(_BOUNDS))
         self._key = digest({"inputs": dict(inputs), "section": bare})
         state = self._read()
-        self._begun = clock() - (0.0 if state is None else state.spent_s)
+        self._begun = clock() - (0.0 if state is None else state.made.took_s)
         self._prices = prices_of(section, wanted.ends)
         space = space_of(section, wanted.ends)
         self._rivals = Rivals(
@@ -105,7 +105,7 @@ class Searching:
             prices=self._prices,
             names=(section.cost,),
             limits=limits_of(wanted.size_bytes, wanted.ends),
-            state=state,
+            state=None if state is None else state.value,
         )
 
     @property
@@ -171,7 +171,7 @@ class Searching:
     def _finish(self) -> Front:
         from evener.workflow.search_setup import beginnings_of, fixed_network
 
-        state = self._rivals.state(self.spent_s)
+        state = self._rivals.state()
         rated = self._front(state)
         if not rated:
             raise _nothing_found(state.scored, self._section)
@@ -258,17 +258,15 @@ class Searching:
             if len(found.get(one.id, ())) == section.seeds
         ]
 
-    def _read(self) -> SearchState | None:
+    def _read(self) -> Kept[SearchState] | None:
         try:
             kept = load(self._path, SearchState)
         except InvalidFileError:
             return None  # none yet, damaged, or of another version
-        return kept.value if kept.made_from.get(_INPUTS) == self._key else None
+        return kept if kept.made_from.get(_INPUTS) == self._key else None
 
     def _write(self) -> None:
-        spent_s = self.spent_s
-        state = self._rivals.state(spent_s)
-        save(self._path, state, made_from={_INPUTS: self._key}, took_s=spent_s)
+        save(self._path, self._rivals.state(), made_from={_INPUTS: self._key}, took_s=self.spent_s)
 
 
 def progress_of(last: Generation, done: int, section: SearchSection, spent_s: float) -> str:
