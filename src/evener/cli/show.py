@@ -141,6 +141,7 @@ def _explain(file: Path, *, as_json: bool) -> None:
         processors,
         profile,
         requirements,
+        search_state,
         split,
         trace,
     )
@@ -162,6 +163,7 @@ def _explain(file: Path, *, as_json: bool) -> None:
         processors.Machine,
         profile.Profile,
         requirements.Verdicts,
+        search_state.SearchState,
         split.Split,
         trace.Trace,
     )
