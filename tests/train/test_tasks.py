@@ -5,6 +5,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
+from evener.train.evaluator import make_evaluate
 from onnx import load_from_string
 
 from evener.artifacts.architecture import Architecture
@@ -14,7 +15,6 @@ from evener.data.dataset import Dataset
 from evener.errors import InputError
 from evener.train.baselines import train_baselines
 from evener.train.card import make_card
-from evener.train.evaluator import make_evaluate
 from evener.train.export import export_onnx
 from evener.train.fit import train_network
 from evener.train.sharded_fit import fit_sharded
