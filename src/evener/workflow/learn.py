@@ -80,6 +80,7 @@ class Learning:
                 rows=dataset.row_counts,
                 task=dataset.task,
                 picture=dataset.picture,
+                notes=dataset.notes,
             )
 
         inputs = {
