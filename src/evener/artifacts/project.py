@@ -3,84 +3,20 @@
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from evener import units
-from evener.artifacts.dataset import Task
+from evener.artifacts.data_section import DataSection as DataSection
+from evener.artifacts.data_section import check_data
 from evener.artifacts.plan import Objective
 from evener.artifacts.requirements import Requirement, parse_requirement
-from evener.artifacts.topology import Topology
+from evener.artifacts.train_section import TrainSection as TrainSection
+from evener.artifacts.train_section import check_train
 from evener.errors import InputError, InvalidFileError, InvalidProjectError
 
 FILE_NAME: Final = "evener.toml"
-
-ClassWeight = Literal["none", "balanced"]
-Colours = Literal["grey", "rgb"]
-
-
-class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the rows come from, and what is predicted of them.
-
-    Attributes:
-        source: "digits", a table, an NPZ file, IDX files or a folder of pictures, relative to the
-            project.
-        target: the column (table) or array (NPZ) to predict; several for several at once.
-        task: "classes", "numbers" or "labels"; found from the target if None.
-        test_source: a table of the same columns whose rows are the test split.
-        split_column: the column that says train, validation or test of each row.
-        only: of some columns, the value that rows must have to be read.
-        drop: columns that are not read.
-        separator: what stands between the labels of one target.
-        text: the column, or columns, whose words are features.
-        text_features: most words.
-        size: width and height that each picture of a folder gets.
-        colours: whether a pixel of such is one number or three.
-        test_share: share of the rows kept for the test split, in (0, 1).
-        validation_share: share of the rows kept to choose by, in (0, 1); of the training rows
-            where the test split is given.
-        seed: what the split is drawn from.
-    """
-
-    source: str
-    target: str | tuple[str, ...] = "label"
-    task: Task | None = None
-    test_source: str | None = None
-    split_column: str | None = None
-    only: dict[str, str] = {}
-    drop: tuple[str, ...] = ()
-    separator: str | None = None
-    text: str | tuple[str, ...] = ()
-    text_features: int = 5000
-    size: tuple[int, int] = (32, 32)
-    colours: Colours = "rgb"
-    test_share: float = 0.2
-    validation_share: float = 0.2
-    seed: int = 0
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """Names of what is predicted."""
-        return (self.target,) if isinstance(self.target, str) else self.target
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Names of the columns whose words are features."""
-        return (self.text,) if isinstance(self.text, str) else self.text
-
-    def check_numbers(self) -> None:
-        """Refuse choices for tables, where the source holds numbers or pictures.
-
-        Raises:
-            InvalidProjectError: names the first of them.
-        """
-        for key in ("test_source", "split_column", "only", "drop", "separator"):
-            if getattr(self, key):
-                raise InvalidProjectError(
-                    f"data.{key} is for tables, and {self.source} is none: leave it out",
-                    key=f"data.{key}",
-                )
 
 
 class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,61 +33,6 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     epochs: int = 15
     budget: str = "10 min"
     seed: int = 0
-
-
-class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the chosen architecture is trained.
-
-    Attributes:
-        epochs: passes over the training split.
-        batch: rows per step.
-        learning_rate: of Adam, at its peak.
-        class_weight: "balanced" if rare classes, or labels, are to count as much as common ones.
-        seed: what the randomness is drawn from.
-        ranks: processes that train it together.
-        replicas: copies of it that divide the ranks among them, and the rows of a step.
-        shards: into how many the neurons of a layer are divided; one for each rank of a replica if
-            None.
-        halo: neurons of either neighbour that a shard sees, "boundary" for 1, or "full" for all.
-    """
-
-    epochs: int = 60
-    batch: int = 32
-    learning_rate: float = 0.003
-    class_weight: ClassWeight = "none"
-    seed: int = 0
-    ranks: int = 1
-    replicas: int = 1
-    shards: int | None = None
-    halo: int | Literal["full", "boundary"] = "full"
-
-    @property
-    def topology(self) -> Topology:
-        """Which neurons of the network see which.
-
-        Example:
-            >>> str(TrainSection(ranks=2, shards=4, halo="boundary").topology)
-            '4 shards, halo 1, input replicated'
-        """
-        shards = self.shards or self.ranks // self.replicas
-        return Topology(shards=shards, halo=1 if self.halo == "boundary" else self.halo)
-
-    @property
-    def plain(self) -> "TrainSection":
-        """The same for one process and a network that is not divided."""
-        return msgspec.structs.replace(self, ranks=1, replicas=1, shards=None, halo="full")
-
-    @property
-    def sharded(self) -> bool:
-        """Whether shards of a network are trained, on one rank or more."""
-        return self != self.plain
-
-    @property
-    def network(self) -> "TrainSection":
-        """What of it the network depends on: not who computes, nor shards that see everything."""
-        halo = self.topology.halo
-        shards = None if halo == "full" else self.shards
-        return msgspec.structs.replace(self, ranks=1, replicas=1, shards=shards, halo=halo)
 
 
 class PlanSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -228,6 +109,7 @@ _LEAST: Final[dict[str, float]] = {
     "train.replicas": 1,
     "train.shards": 1,
     "train.halo": 0,
+    "train.shift": 0,
     "serve.port": 0,
     "serve.queue": 0,
 }
@@ -318,7 +200,7 @@ def _section(raw: dict[str, Any], name: str, of: type[SectionT]) -> SectionT:
 
 
 def _check_values(project: Project) -> None:
-    _check_data(project.data)
+    check_data(project.data)
     for dotted, least in _LEAST.items():
         section, key = dotted.split(".")
         value = getattr(getattr(project, section), key)
@@ -336,40 +218,10 @@ def _check_values(project: Project) -> None:
                 f"{section}.seed = {seed} must be at least 0 and below {_SEED_LIMIT}",
                 key=f"{section}.seed",
             )
-    _check_ranks(project.train)
-    _check_class_weight(project.train)
+    check_train(project.train)
     _check_place(project.plan)
     _check_budget(project.search.budget)
     _check_address(project.serve)
-
-
-def _check_data(data: DataSection) -> None:
-    shares = (("test_share", data.test_share), ("validation_share", data.validation_share))
-    for name, share in shares:
-        if not 0 < share < 1:
-            raise InvalidProjectError(
-                f"data.{name} = {share} must lie between 0 and 1, such as 0.2", key=f"data.{name}"
-            )
-    if data.test_share + data.validation_share >= 1:
-        raise InvalidProjectError(
-            f"data.test_share + data.validation_share = {data.test_share + data.validation_share} "
-            "leaves no row to train on; keep their sum below 1",
-            key="data.test_share",
-        )
-    if not data.targets or not all((*data.targets, *data.texts)):
-        raise InvalidProjectError(
-            "data.target and data.text name columns, and one of them has no name; write it",
-            key="data.target",
-        )
-    if min(data.size) < 1:
-        raise InvalidProjectError(
-            f"data.size = {list(data.size)} must be a width and a height above 0", key="data.size"
-        )
-    if data.separator == "":
-        raise InvalidProjectError(
-            "data.separator is empty: write what stands between labels, such as ' '",
-            key="data.separator",
-        )
 
 
 def _check_address(serve: ServeSection) -> None:
@@ -382,43 +234,6 @@ def _check_address(serve: ServeSection) -> None:
             'serve.host is empty: write "127.0.0.1" for this machine only, or "0.0.0.0" for every '
             "network it is in",
             key="serve.host",
-        )
-
-
-def _check_ranks(train: TrainSection) -> None:
-    ranks, replicas, shards = train.ranks, train.replicas, train.shards
-    if ranks % replicas:
-        raise InvalidProjectError(
-            f"train.ranks = {ranks} and train.replicas = {replicas}: each replica has as many "
-            f"ranks; give {replicas} ranks or a multiple of it",
-            key="train.replicas",
-        )
-    if train.batch < replicas:
-        raise InvalidProjectError(
-            f"train.batch = {train.batch} and train.replicas = {replicas}: each replica takes a "
-            f"part of a batch; give a batch of {replicas} or more",
-            key="train.batch",
-        )
-    if shards is not None and shards < ranks // replicas:
-        raise InvalidProjectError(
-            f"train.shards = {shards} and {ranks // replicas} ranks for each replica: a rank has "
-            f"one shard or more; give {ranks // replicas} shards or more, or fewer ranks",
-            key="train.shards",
-        )
-    if shards is None and train.halo != "full":
-        raise InvalidProjectError(
-            f"train.halo = {train.halo} without train.shards: shards say which weights exist, on "
-            f"any number of ranks; write shards = {max(ranks // replicas, 2)}, or more",
-            key="train.shards",
-        )
-
-
-def _check_class_weight(train: TrainSection) -> None:
-    if train.class_weight != "none" and train.sharded:
-        raise InvalidProjectError(
-            f'train.class_weight = "{train.class_weight}" is for one rank: leave it out, or '
-            "train.ranks and train.shards",
-            key="train.class_weight",
         )
 
 

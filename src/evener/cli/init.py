@@ -48,6 +48,8 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # batch = 32
 # learning_rate = 0.003
 # class_weight = "none"   # "balanced" if rare classes are to count as much as common ones
+# shift = 0               # by how many places pictures are moved at random, at most
+# mirror = false          # whether left and right of a picture change places at random
 # seed = 0
 # ranks = 1               # processes that train it together, by MPI
 # replicas = 1            # copies of it that share the ranks, and the rows of a batch

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from evener.artifacts.project import Colours
+from evener.artifacts.data_section import Colours
 from evener.artifacts.tensor import Tensor
 from evener.data.picture_frames import read_pictures
 from evener.data.pixels import Pixels

@@ -2,18 +2,16 @@
 
 from typing import Final
 
-import torch
-
 from evener.artifacts.dataset import Task
 from evener.artifacts.layer_graph import LayerGraph, Recipe
-from evener.data.dataset import Dataset, SplitName
+from evener.data.dataset import Dataset
 from evener.errors import InputError
-from evener.train.model import standardisation
-from evener.train.population.course import Course, Rows
+from evener.train.population.course import Course
 from evener.train.population.decoded import individual_of
 from evener.train.population.instances import Instances, Net
 from evener.train.population.losses import LossName
 from evener.train.population.training import train_population
+from evener.train.rows import standardised_rows
 
 _LOSSES: Final[dict[Task, LossName]] = {"classes": "cross-entropy", "labels": "binary"}
 
@@ -57,15 +55,9 @@ def make_variants(
     individual = individual_of(
         graph, dataset.features.shape[1], dataset.outputs, seed=seed, recipe=recipe
     )
-    rows = _rows(dataset, "train")
+    rows = standardised_rows(dataset, "train")
     common = Course(epochs=head_start, batch=batch, loss=loss)
     (base,) = train_population([individual], rows, common)
     course = Course(epochs=epochs, batch=batch, loss=loss)
-    instances = Instances(individual, rows, _rows(dataset, "validation"), course)
+    instances = Instances(individual, rows, standardised_rows(dataset, "validation"), course)
     return instances, instances.begin(base.weights, count)
-
-
-def _rows(dataset: Dataset, part: SplitName) -> Rows:
-    mean_F, scale_F = standardisation(dataset.examples("train")[0])
-    x_BF, wanted_BO = dataset.examples(part)
-    return Rows(torch.from_numpy((x_BF - mean_F) * scale_F), torch.tensor(wanted_BO))

@@ -1,0 +1,113 @@
+"""Carry out the paper's Algorithm 1 on a dataset: search's lines, train's weight sets."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evener.artifacts.layer_graph import LayerGraph
+from evener.search.chaos.mean_field import critical_variance
+from evener.search.coevolution.algorithm import Coevolved, Settings, coevolve
+from evener.search.coevolution.growth import Limits
+from evener.search.coevolution.hyperparameters import Hyperparameters
+from evener.search.coevolution.sparsify import AS_PRINTED, Terms
+from evener.search.coevolution.table1 import TABLE_1, Table1
+from evener.search.coevolution.trace import Trace, forget
+from evener.search.fitness import Answers, paper_abs
+from evener.search.layer_space import LayerSpace
+
+if TYPE_CHECKING:
+    from evener.data.dataset import Dataset
+
+AtTheEdge = Callable[[np.random.Generator], Hyperparameters]
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """On which terms Algorithm 1 is carried out.
+
+    Attributes:
+        table: the settings of Table I; its rows per update, depth and nodes count too.
+        widths: units that a layer may have.
+        alpha: weight of the complexity in F, the multiply-accumulates over the most.
+        most: C, multiply-accumulates that a network may take; None for those of the widest
+            layers that the table allows, each of which feeds all later ones.
+        sets: w, weight sets of each chromosome.
+        terms: on which connections are pruned.
+        seed: what all chance is drawn from.
+    """
+
+    table: Table1 = TABLE_1
+    widths: tuple[int, ...] = (32, 64, 128, 256)
+    alpha: float = 0.01
+    most: float | None = None
+    sets: int = 3
+    terms: Terms = AS_PRINTED
+    seed: int = 0
+
+
+def coevolve_networks(
+    dataset: "Dataset",
+    at_the_edge: AtTheEdge,
+    course: Course = Course(),
+    *,
+    bases: Sequence[LayerGraph] = (),
+    trace: Trace = forget,
+) -> Coevolved:
+    """Grow networks on a dataset, evolve them together with their weights, and prune them.
+
+    Args:
+        dataset: of classes or labels.
+        at_the_edge: draws hyperparameters at the edge of chaos, such as `draw_at_edge` of a table
+            that was probed on this dataset.
+        course: the terms.
+        bases: networks of a user to begin with.
+        trace: is told of each line of the algorithm.
+
+    Returns:
+        What came of it; scores are F of equation 3 on the validation split, without its price on
+        links, since connections are pruned one by one.
+
+    Raises:
+        InputError: numbers are predicted, a base beyond the limits, or hyperparameters beyond
+            Table I.
+    """
+    from evener.train.weight_sets import WeightSets  # torch takes a second
+
+    features, outputs, table = dataset.features.shape[1], dataset.outputs, course.table
+    space = LayerSpace(
+        depth=table.maximum_depth, widths=course.widths, max_nodes=table.maximum_nodes
+    )
+    complexity = partial(LayerGraph.macs, features=features, classes=outputs)
+    most = course.most or complexity(_widest(space))
+
+    def fitness(network: LayerGraph, answers: Answers, wanted: Answers) -> float:
+        share = complexity(network) / most
+        return paper_abs(answers, wanted, alpha=course.alpha, complexity=share, mu=0.0, pruned=0.0)
+
+    sets = WeightSets(
+        dataset,
+        fitness,
+        weight_variance=lambda network: critical_variance(network.activation, 1.0),
+        batch=table.rows_per_update,
+    )
+    settings = Settings(
+        Limits(space, complexity, most), table, sets=course.sets, terms=course.terms
+    )
+    return coevolve(settings, sets, at_the_edge, seed=course.seed, bases=bases, trace=trace)
+
+
+def _widest(space: LayerSpace) -> LayerGraph:
+    """Return a network of the widest layers that there may be, with all links."""
+    left = space.max_nodes if space.max_nodes is not None else space.depth * space.widths[-1]
+    widths: list[int] = []
+    for _ in range(space.depth):
+        fitting = [one for one in space.widths if one <= left]
+        if not fitting:
+            break
+        widths.append(fitting[-1])
+        left -= fitting[-1]
+    return LayerGraph(widths=tuple(widths), links=tuple(combinations(range(len(widths) + 2), 2)))
