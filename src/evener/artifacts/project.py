@@ -7,32 +7,17 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from evener import units
 from evener.artifacts.data_section import DataSection as DataSection
 from evener.artifacts.data_section import check_data
 from evener.artifacts.plan import Objective
 from evener.artifacts.requirements import Requirement, parse_requirement
+from evener.artifacts.search_section import SearchSection as SearchSection
+from evener.artifacts.search_section import check_search, with_preset
 from evener.artifacts.train_section import TrainSection as TrainSection
 from evener.artifacts.train_section import check_train
-from evener.errors import InputError, InvalidFileError, InvalidProjectError
+from evener.errors import InvalidFileError, InvalidProjectError
 
 FILE_NAME: Final = "evener.toml"
-
-
-class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which architectures are tried.
-
-    Attributes:
-        candidates: how many networks.
-        epochs: passes over the training split for each.
-        budget: longest time for all of them, such as "10 min".
-        seed: what the randomness is drawn from.
-    """
-
-    candidates: int = 6
-    epochs: int = 15
-    budget: str = "10 min"
-    seed: int = 0
 
 
 class PlanSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,8 +86,6 @@ _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
 }
 _LEAST: Final[dict[str, float]] = {
     "data.text_features": 1,
-    "search.candidates": 1,
-    "search.epochs": 1,
     "train.epochs": 1,
     "train.batch": 1,
     "train.ranks": 1,
@@ -187,6 +170,8 @@ def parse_project(raw: dict[str, Any]) -> Project:
 
 def _section(raw: dict[str, Any], name: str, of: type[SectionT]) -> SectionT:
     values = raw.get(name, {})
+    if of is SearchSection:
+        values = with_preset(values)
     known = of.__struct_fields__
     for key in values:
         if key not in known:
@@ -220,7 +205,7 @@ def _check_values(project: Project) -> None:
             )
     check_train(project.train)
     _check_place(project.plan)
-    _check_budget(project.search.budget)
+    check_search(project.search)
     _check_address(project.serve)
 
 
@@ -249,17 +234,6 @@ def _check_place(plan: PlanSection) -> None:
         raise InvalidProjectError(
             'plan.board is empty: write the name of a board, such as "khadas-vim3", or of its file',
             key="plan.board",
-        )
-
-
-def _check_budget(budget: str) -> None:
-    try:
-        budget_s = units.parse(budget, "time")
-    except InputError as error:
-        raise InvalidProjectError(f"search.budget: {error}", key="search.budget") from error
-    if budget_s <= 0:
-        raise InvalidProjectError(
-            f"search.budget = '{budget}' must be above 0, such as '10 min'", key="search.budget"
         )
 
 

@@ -104,7 +104,7 @@ def standardisation(x_BF: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDA
         some = slice(first, first + _COLUMNS)
         exact_BF = x_BF[:, some].astype(np.float64)
         deviation_F = exact_BF.std(axis=0)
-        # A deviation that single precision cannot divide by is none; that of a constant is rounding.
+        # A deviation that floats cannot divide by is none; that of a constant is rounding.
         varies_F = (np.ptp(exact_BF, axis=0) > 0) & (deviation_F > np.finfo(np.float32).tiny)
         mean_F[some] = exact_BF.mean(axis=0)
         scale_F[some] = 1 / np.where(varies_F, deviation_F, 1.0)
