@@ -12,6 +12,7 @@ import gzip
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -138,7 +139,7 @@ def _pixels(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.ui
     return np.stack(
         [
             np.asarray(Image.open(io.BytesIO(data[first:last].tobytes())).convert("RGB"))
-            for first, last in zip(starts[:-1], starts[1:], strict=True)
+            for first, last in pairwise(starts)
         ]
     )
 
