@@ -158,7 +158,7 @@ def test_a_column_may_say_the_split_and_others_which_rows_count(tmp_path: Path) 
         for index in range(60)
     ]
     (tmp_path / "t.csv").write_text("\n".join(["a,part,age,label", *rows]))
-    section = DataSection(source="t.csv", split_column="part", only={"age": "new"})
+    section = DataSection(source="t.csv", split_column="part", only=("age=new",))
 
     dataset = load_dataset(section, tmp_path)
 
@@ -218,8 +218,8 @@ def test_texts_of_an_npz_file_are_read_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"only": {"c": "1"}}, r"no column 'c', and data\.only names it"),
-        ({"only": {"b": "9"}}, r"data\.only and data\.split_column leave no row"),
+        ({"only": ("c=1",)}, r"no column 'c', and data\.only names it"),
+        ({"only": ("b=9",)}, r"data\.only and data\.split_column leave no row"),
         ({"split_column": "b"}, r"data\.only and data\.split_column leave no row"),
         ({"text": "c"}, r"no column 'c', and data\.text names it"),
     ],

@@ -19,7 +19,7 @@ REUTERS: Final[dict[str, object]] = {
     "target": "topics",
     "separator": " ",
     "split_column": "lewissplit",
-    "only": {"topics_attr": "YES"},
+    "only": ["topics_attr=YES"],
     "text": ["title", "body"],
     "text_features": 500,
     "drop": ["newid", "cgisplit", "date"],

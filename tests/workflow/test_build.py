@@ -160,7 +160,7 @@ RAW = """\
 [data]
 source = "raw.csv"
 target = "{target}"
-only = {{ kept = "yes" }}
+only = ["kept=yes"]
 
 [requirements]
 {requirement}

@@ -20,7 +20,7 @@ class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         task: "classes", "numbers" or "labels"; found from the target if None.
         test_source: a table of the same columns whose rows are the test split.
         split_column: the column that says train, validation or test of each row.
-        only: of some columns, the value that rows must have to be read.
+        only: "column=value" for each value that rows must have to be read.
         drop: columns that are not read.
         separator: what stands between the labels of one target.
         text: the column, or columns, whose words are features.
@@ -38,7 +38,7 @@ class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     task: Task | None = None
     test_source: str | None = None
     split_column: str | None = None
-    only: dict[str, str] = {}
+    only: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     separator: str | None = None
     text: str | tuple[str, ...] = ()
@@ -96,6 +96,12 @@ def check_data(data: DataSection) -> None:
             "data.target and data.text name columns, and one of them has no name; write it",
             key="data.target",
         )
+    for one in data.only:
+        if "=" not in one:
+            raise InvalidProjectError(
+                f"data.only says '{one}', which is no column and its value: write \"{one}=value\"",
+                key="data.only",
+            )
     if min(data.size) < 1:
         raise InvalidProjectError(
             f"data.size = {list(data.size)} must be a width and a height above 0", key="data.size"

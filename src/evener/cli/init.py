@@ -25,7 +25,7 @@ TEMPLATE: Final = """\
 source = {source}  # "digits" is built in; else a table, an NPZ file or a folder of pictures
 target = {target}  # what to predict; if it is not found out rightly, say task = "numbers"
 # drop = []               # columns that are not read
-# only = {{}}               # {{ column = "value" }} reads some rows alone
+# only = []               # "column=value" reads those rows alone
 # text = []               # columns whose words are features
 # text_features = 5000    # most words
 # size = [32, 32]         # width and height of the pictures of a folder

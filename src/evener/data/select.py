@@ -53,7 +53,8 @@ def read_selected(
         table = stack(table, test)
     notes: list[str] = []
     kept = np.ones(table.rows, bool)
-    for name, wanted in section.only.items():
+    wanted_of = [one.partition("=")[::2] for one in section.only]
+    for name, wanted in wanted_of:
         kept &= np.array(as_texts(_column(table, name, "data.only"))) == wanted
     if section.split_column is not None:
         words = as_texts(_column(table, section.split_column, "data.split_column"))
@@ -69,7 +70,7 @@ def read_selected(
         )
     for name in section.drop:
         _column(table, name, "data.drop")
-    used = (*section.only, *filter(None, (section.split_column,)), *section.drop)
+    used = (*(name for name, _ in wanted_of), *filter(None, (section.split_column,)), *section.drop)
     gone_columns = [name for name in used if name not in (*section.targets, *section.texts)]
     rows = np.flatnonzero(kept)
     return (
