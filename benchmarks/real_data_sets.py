@@ -75,7 +75,7 @@ class RealSet:
     metrics: tuple[str, ...]
     bars: tuple[Bar, ...] = ()
     workers: int = 2
-    trainings: int = 3
+    trainings: int = 1
     note: str = ""
 
 
@@ -145,10 +145,10 @@ def _pixels(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.ui
 
 
 def _searching(epochs: int, **choices: Any) -> SearchSection:  # noqa: ANN401 - fields of a section
-    return SearchSection(epochs=epochs, **({"generations": 30, "finalists": 2} | choices))
+    return SearchSection(epochs=epochs, **({"generations": 30, "finalists": 1} | choices))
 
 
-_TEXTS: Final[dict[str, Any]] = {"widths": (16, 32, 64, 128), "depth": 2}
+_TEXTS: Final[dict[str, Any]] = {"population": 6, "widths": (16, 32, 64, 128), "depth": 2}
 _PICTURES: Final[dict[str, Any]] = {"population": 6, "together": 1, "activations": ("relu",)}
 
 
@@ -157,12 +157,11 @@ def _cifar(name: str, source: str, bars: tuple[Bar, ...] = ()) -> RealSet:
         name=name,
         title=name.upper(),
         parts=lambda sets, kept: open_jpegs(sets, kept, source=source),
-        search=_searching(1, finalists=1, **_PICTURES),
+        search=_searching(1, **_PICTURES),
         train=TrainSection(epochs=5, batch=64, shift=2, mirror=True),
         metrics=("accuracy",),
         bars=bars,
         workers=1,
-        trainings=1,
         note="pictures are JPEGs of the published ones",
     )
 
@@ -174,18 +173,19 @@ SETS: Final = (
         parts=lambda sets, kept: fold_tables(
             sets, kept, source="tabular/boston_house_prices.csv.gz", target="MEDV"
         ),
-        search=_searching(40),
-        train=TrainSection(epochs=120, batch=16),
+        search=_searching(20, population=6),
+        train=TrainSection(epochs=60, batch=32, learning_rate=0.005),
         metrics=("mae", "r2"),
         bars=(Bar("recommended", "mae", 2.4),),
+        workers=1,
         note="the mean of the folds, each of which is searched by itself",
     ),
     RealSet(
         name="california",
         title="California housing",
         parts=_one(source="tabular/california_housing.csv.gz", target="median_house_value"),
-        search=_searching(15),
-        train=TrainSection(epochs=60, batch=64),
+        search=_searching(6, population=8),
+        train=TrainSection(epochs=25, batch=128, learning_rate=0.005),
         metrics=("r2", "mae"),
         bars=(Bar("evolved", "r2", 0.78), Bar("recommended", "r2", 0.82)),
     ),
@@ -197,8 +197,8 @@ SETS: Final = (
             test_source="tabular/adult_test.csv.gz",
             target="income",
         ),
-        search=_searching(6, widths=(16, 32, 64, 128)),
-        train=TrainSection(epochs=8, batch=128, learning_rate=0.002),
+        search=_searching(2, population=8, widths=(16, 32, 64, 128)),
+        train=TrainSection(epochs=6, batch=128, learning_rate=0.002),
         metrics=("auc", "accuracy"),
         bars=(Bar("evolved", "auc", 0.91), Bar("recommended", "auc", 0.925)),
     ),
@@ -206,8 +206,8 @@ SETS: Final = (
         name="bank",
         title="bank marketing (full)",
         parts=_one(source="tabular/bank-full.csv.gz", target="y"),
-        search=_searching(6, widths=(16, 32, 64, 128)),
-        train=TrainSection(epochs=10, batch=128, learning_rate=0.002),
+        search=_searching(2, population=8, widths=(16, 32, 64, 128)),
+        train=TrainSection(epochs=8, batch=128, learning_rate=0.002),
         metrics=("auc", "accuracy"),
         bars=(Bar("recommended", "auc", 0.93),),
         note="with the column `duration`, which is known only after the call",
@@ -221,7 +221,7 @@ SETS: Final = (
             task="classes",
             separator=" ",
             split_column="lewissplit",
-            only={"topics_attr": "YES"},
+            only="topics_attr=YES",
             text=("title", "body"),
             drop=("newid", "cgisplit", "date"),
             validation_share=0.1,
@@ -252,11 +252,10 @@ SETS: Final = (
         name="mnist",
         title="MNIST",
         parts=_one(source="mnist/mnist.npz", validation_share=0.1),
-        search=_searching(1, finalists=1, **_PICTURES),
+        search=_searching(1, **_PICTURES),
         train=TrainSection(epochs=6, batch=64, shift=1),
         metrics=("accuracy",),
         bars=(Bar("evolved", "accuracy", 0.985),),
-        trainings=1,
     ),
     _cifar("cifar-10", "cifar-10/cifar-10-jpeg.npz"),
     _cifar("cifar-100", "cifar-100/cifar-100-jpeg90.npz"),

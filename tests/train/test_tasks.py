@@ -5,7 +5,6 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
-from evener.train.evaluator import make_evaluate
 from onnx import load_from_string
 
 from evener.artifacts.architecture import Architecture
