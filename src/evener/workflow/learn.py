@@ -17,7 +17,7 @@ from evener.artifacts.card import Baselines, Card
 from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front
-from evener.artifacts.layer_graph import LayerGraph, Spread
+from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Ends, Network, chain_of
 from evener.artifacts.project import Project
 from evener.artifacts.requirements import check_metrics
@@ -258,7 +258,7 @@ class Learning:
         )
 
     def _spread(self, network: Network) -> Spread | None:
-        if not isinstance(network, LayerGraph):
+        if isinstance(network, Architecture):
             return None
         from evener.workflow.search_setup import spread_of
 

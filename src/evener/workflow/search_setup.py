@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.front import Beginning
 from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
 from evener.artifacts.networks import Ends, macs, weights
@@ -19,6 +20,9 @@ from evener.search.layer_space import LayerSpace
 from evener.search.paper import Paper
 from evener.search.rivals import Prices
 from evener.search.space import Space, costs_of
+from evener.workflow.block_search import block_space, fixed_blocks, picture_of_blocks
+
+Candidate = LayerGraph | ConvStack
 
 _NARROWEST, _WIDEST = 64, 512  # bounds of the widest layer that suits the data
 _WIDTHS: Final = 4
@@ -26,13 +30,16 @@ _BYTES: Final = 4  # of a weight in the network's file
 _BESIDE: Final = 4096  # bytes of a file that are no weights, about
 
 
-def space_of(section: SearchSection, ends: Ends) -> Space[LayerGraph]:
+def space_of(section: SearchSection, ends: Ends) -> Space[Candidate]:
     """Return the networks that may be found.
 
     Args:
         section: of the project.
         ends: what they stand between.
     """
+    picture = picture_of_blocks(section, ends)
+    if picture is not None:
+        return block_space(section, picture)
     widths = section.widths or widths_for(ends.features)
     if section.links == "chain":
         return ChainSpace(
@@ -64,7 +71,7 @@ def widths_for(features: int) -> tuple[int, ...]:
 
 
 def algorithm_of(
-    section: SearchSection, space: Space[LayerGraph], prices: Prices[LayerGraph]
+    section: SearchSection, space: Space[Candidate], prices: Prices[Candidate]
 ) -> Algorithm:
     """Return how the search goes on.
 
@@ -91,7 +98,7 @@ def algorithm_of(
     )
 
 
-def spread_of(network: LayerGraph, section: SearchSection) -> Spread:
+def spread_of(network: Candidate, section: SearchSection) -> Spread:
     """Return how widely the weights of a network are drawn, by the domain that it starts in.
 
     A layer's weights are divided by the inputs that its links bring, so that links which are not
@@ -129,7 +136,7 @@ def _beginning(section: SearchSection, activation: Activation) -> Beginning:
     )
 
 
-def prices_of(section: SearchSection, ends: Ends) -> Prices[LayerGraph]:
+def prices_of(section: SearchSection, ends: Ends) -> Prices[Candidate]:
     """Return what is made small beside the error.
 
     Args:
@@ -140,7 +147,7 @@ def prices_of(section: SearchSection, ends: Ends) -> Prices[LayerGraph]:
     return lambda networks: [(float(count(one, ends)),) for one in networks]
 
 
-def limits_of(size_bytes: float | None, ends: Ends) -> Callable[[LayerGraph], float]:
+def limits_of(size_bytes: float | None, ends: Ends) -> Callable[[Candidate], float]:
     """Return by how much a network breaks what its file may weigh, as a share; 0 if it keeps it.
 
     Args:
@@ -152,7 +159,7 @@ def limits_of(size_bytes: float | None, ends: Ends) -> Callable[[LayerGraph], fl
         0.0
     """
 
-    def broken(network: LayerGraph) -> float:
+    def broken(network: Candidate) -> float:
         if size_bytes is None:
             return 0.0
         expected = _BESIDE + _BYTES * weights(network, ends)
@@ -161,13 +168,17 @@ def limits_of(size_bytes: float | None, ends: Ends) -> Callable[[LayerGraph], fl
     return broken
 
 
-def fixed_network(section: SearchSection, ends: Ends) -> LayerGraph:
+def fixed_network(section: SearchSection, ends: Ends) -> Candidate:
     """Return a network that nobody searched for: two layers behind one another, in the middle.
+
+    Where networks are blocks, it is one too.
 
     Args:
         section: widths and activations.
         ends: what it stands between.
     """
+    if picture_of_blocks(section, ends) is not None:
+        return fixed_blocks(section)
     widths: Sequence[int] = section.widths or widths_for(ends.features)
     middle = widths[len(widths) // 2]
     return LayerGraph(
