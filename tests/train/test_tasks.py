@@ -8,7 +8,6 @@ import pytest
 from onnx import load_from_string
 
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.layer_graph import LayerGraph, Spread
 from evener.artifacts.project import TrainSection
 from evener.comm.alone import Alone
 from evener.data.dataset import Dataset
@@ -18,7 +17,6 @@ from evener.train.card import make_card
 from evener.train.export import export_onnx
 from evener.train.fit import train_network
 from evener.train.sharded_fit import fit_sharded
-from evener.train.trials import Terms, Trial, score_together
 from evener.train.verify import answers, verify_export
 
 MLP = Architecture(hidden=(32, 32))
@@ -77,22 +75,6 @@ def test_simple_models_learn_them_too_and_leave_as_onnx(
         3,
         dataset.outputs,
     )
-
-
-@pytest.mark.parametrize("name", ["hills", "corners"])
-def test_a_search_scores_them_by_their_main_metric(
-    name: str, request: pytest.FixtureRequest
-) -> None:
-    dataset: Dataset = request.getfixturevalue(name)
-
-    chain = LayerGraph(widths=(32, 32), links=((0, 1), (1, 2), (2, 3)))
-    terms = Terms(epochs=30, batch=32, learning_rate=0.01, seed=0)
-
-    [score] = score_together([Trial(network=chain, spread=Spread())], dataset, terms)
-
-    assert score.quality is not None
-    assert score.quality > 0.7
-    assert 0 < score.quality_error < 0.1
 
 
 def test_ranks_and_shards_say_that_they_train_classes_only(hills: Dataset) -> None:
