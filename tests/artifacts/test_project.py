@@ -59,6 +59,12 @@ def test_a_project_may_be_two_lines(tmp_path: Path) -> None:
             DIGITS | {"train": {"ranks": 3, "halo": 2}},
             "train.halo = 2 without train.shards: shards say .* write shards = 3, or more",
         ),
+        (DIGITS | {"train": {"shift": -1}}, "train.shift = -1 must be at least 0"),
+        (
+            DIGITS | {"train": {"shift": 1, "ranks": 2}},
+            "train.shift = 1 is for one rank: leave it out, or train.ranks",
+        ),
+        (DIGITS | {"train": {"mirror": True, "shards": 2}}, "train.mirror = true is for one rank"),
         ({"data": {"source": "digits", "seed": -1}}, "data.seed = -1 must be at least 0"),
         (DIGITS | {"plan": {"processors": "cpu0"}}, 'neither "all" nor .* write \\["cpu0"\\]'),
         (DIGITS | {"plan": {"processors": []}}, 'processors = \\[\\] is neither "all" nor a list'),

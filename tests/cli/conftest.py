@@ -15,7 +15,7 @@ from evener.artifacts.card import Baseline, Baselines, Card
 from evener.artifacts.comparison import Comparison, Ratio, Row
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.files import Artifact, Kept, Made
-from evener.artifacts.front import Front, Scored
+from evener.artifacts.front import Front, Generation, Retrained, Scored
 from evener.artifacts.page import Page
 from evener.artifacts.plan import Lane, Measured, Part, Plan, Stage
 from evener.artifacts.plans import Plans
@@ -23,11 +23,13 @@ from evener.artifacts.processors import Machine, Processor
 from evener.artifacts.profile import Block, HandOff, Profile, SegmentTime
 from evener.artifacts.requirements import Verdict, Verdicts
 from evener.artifacts.score import Score
+from evener.artifacts.search_state import SearchState
 from evener.artifacts.split import Piece, Split
 from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import StageTrace, Trace
 from evener.cli.main import execute
 from evener.network.explain import Crossing, Cut, Explanation, NoCut
+from evener.workflow.search import Member
 
 PART = Part(first_block=0, last_block=0, runtime="onnxruntime")
 LANE = Lane(processor="cpu0", cores=(0,), parts=(PART,), time_s=0.01)
@@ -261,7 +263,20 @@ LINEAR = Architecture(family="linear")
 FAILED = Scored(
     architecture=LINEAR, score=Score(id=LINEAR.id, status="diverged", message="loss is not finite")
 )
-FRONT = Front(scored=(SCORED, FAILED), front=(ARCHITECTURE.id,), chosen=ARCHITECTURE.id)
+SEARCHED = SearchState(search={}, rival={}, scored=(SCORED,), random=(), generations=())
+FRONT = Front(
+    scored=(SCORED, FAILED),
+    front=(ARCHITECTURE.id,),
+    chosen=ARCHITECTURE.id,
+    generations=(
+        Generation(
+            evaluations=2, best=0.97, random_best=0.96, front=1, diversity=0.25, lambda_=0.5
+        ),
+    ),
+    retrained=(
+        Retrained(id=ARCHITECTURE.id, of="front", validation=(0.97, 0.96), test=(0.95, 0.97)),
+    ),
+)
 
 
 @pytest.fixture
@@ -311,6 +326,7 @@ def artifacts() -> tuple[Artifact, ...]:
         PLANS,
         PROFILE,
         SCORED,
+        SEARCHED,
         SPLIT,
         TRACE,
         VERDICTS,
@@ -365,6 +381,28 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
         "serve_network": None,
         "bench_networks": COMPARISON,
         "bench_on_board": msgspec.structs.replace(COMPARISON, board="khadas-vim3", slowdown=2.0),
+        "search_project": workflow.SearchResult(
+            metric="accuracy",
+            best=0.97,
+            test=0.96,
+            baselines={"random search": 0.95, "linear": 0.9},
+            evaluations=2,
+            elapsed_s=1.5,
+            front=(
+                Member(
+                    id=ARCHITECTURE.id,
+                    network=str(ARCHITECTURE),
+                    validation=0.97,
+                    retrained=0.965,
+                    test=0.96,
+                    macs=6_400,
+                    weights=6_570,
+                    chosen=True,
+                ),
+            ),
+            found=FRONT,
+            kept=False,
+        ),
         "build_project": SimpleNamespace(
             verdicts=VERDICTS.verdicts,
             network=Path("p/.evener/network.onnx"),

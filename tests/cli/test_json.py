@@ -65,6 +65,15 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "ratio_best": (),
     },
+    "search": {
+        "metric": (),
+        "best": (),
+        "test": (),
+        "baselines": (),
+        "evaluations": (),
+        "elapsed_s": (),
+        "front": ("id", "network", "validation", "retrained", "test", "macs", "weights", "chosen"),
+    },
     "build": {
         "requirements": ("name", "limit", "value", "holds"),
         "network": (),
@@ -82,6 +91,7 @@ ARGUMENTS = {
     "run": ("tiny", "--frames", "20"),
     "bench": ("tiny",),
     "build": ("p",),
+    "search": ("p",),
 }
 
 

@@ -2,11 +2,13 @@
 
 from math import ceil
 
+import msgspec
 import numpy as np
 import onnx
 import pytest
 import torch
 
+from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import Block, BlockKind, ConvStack
 from evener.artifacts.layer_graph import Activation, Recipe, Spread
 from evener.artifacts.project import TrainSection
@@ -147,6 +149,22 @@ def test_it_learns_and_its_file_answers_alike(bars: Dataset) -> None:
     assert error <= 1e-5
     assert card.architecture == stack
     assert card.weights == stack.weights(1, 2)
+
+
+def test_views_take_the_place_of_noise(bars: Dataset) -> None:
+    stack = ConvStack(blocks=(Block(kind="conv3x3", channels=8, stride=2),))
+    section = TrainSection(epochs=2)
+    moved = msgspec.structs.replace(section, shift=1, mirror=True)
+
+    plain, one, same = (train_network(stack, bars, each) for each in (section, moved, moved))
+
+    assert one.losses == same.losses
+    assert one.losses != plain.losses
+
+
+def test_views_of_rows_that_are_no_pictures_are_refused(rings: Dataset) -> None:
+    with pytest.raises(InputError, match="train.shift = 1 and train.mirror = false are for pictur"):
+        train_network(Architecture(hidden=(4,)), rings, TrainSection(epochs=1, shift=1))
 
 
 def test_a_file_has_an_operator_for_each_layer_and_cuts_between_blocks(bars: Dataset) -> None:

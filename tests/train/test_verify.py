@@ -22,9 +22,11 @@ def identity() -> bytes:
     return clean_bytes(from_proto(helper.make_model(graph, opset_imports=opsets, ir_version=9)))
 
 
-def test_any_rows_are_run_as_one_batch() -> None:
-    assert answers(identity(), X, outputs=2).tolist() == X.tolist()
-    assert answers(identity(), X[:1], outputs=2).tolist() == X[:1].tolist()
+@pytest.mark.parametrize("rows", [1, 2, 1000, 2300])
+def test_any_number_of_rows_is_answered_in_order(rows: int) -> None:
+    many = np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)
+
+    assert answers(identity(), many, outputs=2).tolist() == many.tolist()
 
 
 def test_the_largest_difference_counts() -> None:

@@ -38,7 +38,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         best: quality that it had reached; None before any network had one.
         random_best: quality that random search had reached with as many evaluations.
         front: how many networks none dominated.
-        diversity: mean share of choices in which two genomes of the generation differ.
+        diversity: mean share of choices in which two of its genomes differ; None if it keeps none.
         lambda_: share of recent offspring whose network was new; None before there was any.
     """
 
@@ -46,7 +46,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     best: float | None
     random_best: float | None
     front: int
-    diversity: float
+    diversity: float | None
     lambda_: float | None
 
 

@@ -3,19 +3,19 @@
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from evener import units
 from evener.artifacts.plan import Objective
 from evener.artifacts.requirements import Requirement, parse_requirement
-from evener.artifacts.topology import Topology
-from evener.errors import InputError, InvalidFileError, InvalidProjectError
+from evener.artifacts.search_section import SearchSection as SearchSection
+from evener.artifacts.search_section import check_search, with_preset
+from evener.artifacts.train_section import TrainSection as TrainSection
+from evener.artifacts.train_section import check_train
+from evener.errors import InvalidFileError, InvalidProjectError
 
 FILE_NAME: Final = "evener.toml"
-
-ClassWeight = Literal["none", "balanced"]
 
 
 class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,77 +34,6 @@ class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     test_share: float = 0.2
     validation_share: float = 0.2
     seed: int = 0
-
-
-class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which architectures are tried.
-
-    Attributes:
-        candidates: how many networks.
-        epochs: passes over the training split for each.
-        budget: longest time for all of them, such as "10 min".
-        seed: what the randomness is drawn from.
-    """
-
-    candidates: int = 6
-    epochs: int = 15
-    budget: str = "10 min"
-    seed: int = 0
-
-
-class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the chosen architecture is trained.
-
-    Attributes:
-        epochs: passes over the training split.
-        batch: rows per step.
-        learning_rate: of Adam, at its peak.
-        class_weight: "balanced" if rare classes, or labels, are to count as much as common ones.
-        seed: what the randomness is drawn from.
-        ranks: processes that train it together.
-        replicas: copies of it that divide the ranks among them, and the rows of a step.
-        shards: into how many the neurons of a layer are divided; one for each rank of a replica if
-            None.
-        halo: neurons of either neighbour that a shard sees, "boundary" for 1, or "full" for all.
-    """
-
-    epochs: int = 60
-    batch: int = 32
-    learning_rate: float = 0.003
-    class_weight: ClassWeight = "none"
-    seed: int = 0
-    ranks: int = 1
-    replicas: int = 1
-    shards: int | None = None
-    halo: int | Literal["full", "boundary"] = "full"
-
-    @property
-    def topology(self) -> Topology:
-        """Which neurons of the network see which.
-
-        Example:
-            >>> str(TrainSection(ranks=2, shards=4, halo="boundary").topology)
-            '4 shards, halo 1, input replicated'
-        """
-        shards = self.shards or self.ranks // self.replicas
-        return Topology(shards=shards, halo=1 if self.halo == "boundary" else self.halo)
-
-    @property
-    def plain(self) -> "TrainSection":
-        """The same for one process and a network that is not divided."""
-        return msgspec.structs.replace(self, ranks=1, replicas=1, shards=None, halo="full")
-
-    @property
-    def sharded(self) -> bool:
-        """Whether shards of a network are trained, on one rank or more."""
-        return self != self.plain
-
-    @property
-    def network(self) -> "TrainSection":
-        """What of it the network depends on: not who computes, nor shards that see everything."""
-        halo = self.topology.halo
-        shards = None if halo == "full" else self.shards
-        return msgspec.structs.replace(self, ranks=1, replicas=1, shards=shards, halo=halo)
 
 
 class PlanSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -172,14 +101,13 @@ _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "serve": ServeSection,
 }
 _LEAST: Final[dict[str, float]] = {
-    "search.candidates": 1,
-    "search.epochs": 1,
     "train.epochs": 1,
     "train.batch": 1,
     "train.ranks": 1,
     "train.replicas": 1,
     "train.shards": 1,
     "train.halo": 0,
+    "train.shift": 0,
     "serve.port": 0,
     "serve.queue": 0,
 }
@@ -257,6 +185,8 @@ def parse_project(raw: dict[str, Any]) -> Project:
 
 def _section(raw: dict[str, Any], name: str, of: type[SectionT]) -> SectionT:
     values = raw.get(name, {})
+    if of is SearchSection:
+        values = with_preset(values)
     known = of.__struct_fields__
     for key in values:
         if key not in known:
@@ -300,10 +230,9 @@ def _check_values(project: Project) -> None:
                 f"{section}.seed = {seed} must be at least 0 and below {_SEED_LIMIT}",
                 key=f"{section}.seed",
             )
-    _check_ranks(project.train)
-    _check_class_weight(project.train)
+    check_train(project.train)
     _check_place(project.plan)
-    _check_budget(project.search.budget)
+    check_search(project.search)
     _check_address(project.serve)
 
 
@@ -320,43 +249,6 @@ def _check_address(serve: ServeSection) -> None:
         )
 
 
-def _check_ranks(train: TrainSection) -> None:
-    ranks, replicas, shards = train.ranks, train.replicas, train.shards
-    if ranks % replicas:
-        raise InvalidProjectError(
-            f"train.ranks = {ranks} and train.replicas = {replicas}: each replica has as many "
-            f"ranks; give {replicas} ranks or a multiple of it",
-            key="train.replicas",
-        )
-    if train.batch < replicas:
-        raise InvalidProjectError(
-            f"train.batch = {train.batch} and train.replicas = {replicas}: each replica takes a "
-            f"part of a batch; give a batch of {replicas} or more",
-            key="train.batch",
-        )
-    if shards is not None and shards < ranks // replicas:
-        raise InvalidProjectError(
-            f"train.shards = {shards} and {ranks // replicas} ranks for each replica: a rank has "
-            f"one shard or more; give {ranks // replicas} shards or more, or fewer ranks",
-            key="train.shards",
-        )
-    if shards is None and train.halo != "full":
-        raise InvalidProjectError(
-            f"train.halo = {train.halo} without train.shards: shards say which weights exist, on "
-            f"any number of ranks; write shards = {max(ranks // replicas, 2)}, or more",
-            key="train.shards",
-        )
-
-
-def _check_class_weight(train: TrainSection) -> None:
-    if train.class_weight != "none" and train.sharded:
-        raise InvalidProjectError(
-            f'train.class_weight = "{train.class_weight}" is for one rank: leave it out, or '
-            "train.ranks and train.shards",
-            key="train.class_weight",
-        )
-
-
 def _check_place(plan: PlanSection) -> None:
     named = plan.processors
     if not named or (isinstance(named, str) and named != "all"):
@@ -369,17 +261,6 @@ def _check_place(plan: PlanSection) -> None:
         raise InvalidProjectError(
             'plan.board is empty: write the name of a board, such as "khadas-vim3", or of its file',
             key="plan.board",
-        )
-
-
-def _check_budget(budget: str) -> None:
-    try:
-        budget_s = units.parse(budget, "time")
-    except InputError as error:
-        raise InvalidProjectError(f"search.budget: {error}", key="search.budget") from error
-    if budget_s <= 0:
-        raise InvalidProjectError(
-            f"search.budget = '{budget}' must be above 0, such as '10 min'", key="search.budget"
         )
 
 

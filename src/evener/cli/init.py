@@ -31,9 +31,27 @@ target = {target}  # what to predict
 {requirements}
 
 [search]
-# candidates = 6          # networks that are tried
-# epochs = 15             # passes over the training rows for each
+# algorithm = "screened"  # or "nsga2", "paper", "regularized", "islands", "random"
+# population = 10         # networks of a generation; all of them with evaluations = 60
+# generations = 6         # preset = "table1" has the paper's settings
+# epochs = 15             # passes over the training rows for each network
 # budget = "10 min"       # longest time for all of them
+# depth = 4               # most hidden layers; units that they may have with widths = [32, 64]
+# max_nodes = 1024        # most units of all hidden layers
+# activations = ["relu", "gelu"]
+# links = "any"           # or "chain", for layers one behind another
+# density = 0.75          # of links in the first networks
+# start = "critical"      # or "ordered", "chaotic", "random": where weights begin
+# recipes = false         # whether learning rates and the like evolve too
+# cost = "macs"           # made small beside the error; or "weights"
+# crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
+# parents = 4             # of "paper": how many breed
+# elite = 1               # of "paper": how many live on
+# halving = false         # whether the better third of the networks trains on, twice
+# finalists = 3           # networks that are trained in full before one is chosen
+# seeds = 3               # how often each of them is
+# together = 8            # networks that a process trains in one batch
+# device = "cpu"          # or "cuda"
 # seed = 0
 
 [train]
@@ -41,6 +59,8 @@ target = {target}  # what to predict
 # batch = 32
 # learning_rate = 0.003
 # class_weight = "none"   # "balanced" if rare classes are to count as much as common ones
+# shift = 0               # by how many places pictures are moved at random, at most
+# mirror = false          # whether left and right of a picture change places at random
 # seed = 0
 # ranks = 1               # processes that train it together, by MPI
 # replicas = 1            # copies of it that share the ranks, and the rows of a batch

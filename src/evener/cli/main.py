@@ -27,6 +27,7 @@ VERBS: Final = (
     "init",
     "build",
     "data",
+    "search",
     "train",
     "verify",
     "processors",

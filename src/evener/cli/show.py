@@ -140,6 +140,7 @@ def _explain(file: Path, *, as_json: bool) -> None:
         processors,
         profile,
         requirements,
+        search_state,
         split,
         trace,
     )
@@ -160,6 +161,7 @@ def _explain(file: Path, *, as_json: bool) -> None:
         processors.Machine,
         profile.Profile,
         requirements.Verdicts,
+        search_state.SearchState,
         split.Split,
         trace.Trace,
     )

@@ -2,5 +2,6 @@
 
 import evener.cli.build_tables
 import evener.cli.run_tables
-import evener.cli.train_tables  # noqa: F401 - all three register layouts
+import evener.cli.search_tables
+import evener.cli.train_tables  # noqa: F401 - all register layouts
 from evener.cli.layout import lay_out as lay_out

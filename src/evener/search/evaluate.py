@@ -4,17 +4,19 @@
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from evener.artifacts.networks import Network
 from evener.artifacts.score import Score as Score
 
+NetworkT_contra = TypeVar("NetworkT_contra", bound=Network, contravariant=True)
 
-class Evaluate(Protocol):
+
+class Evaluate(Protocol[NetworkT_contra]):
     """Find out how good some networks are."""
 
     def __call__(
-        self, batch: Sequence[Network], *, budget_s: float | None, seed: int
+        self, batch: Sequence[NetworkT_contra], *, budget_s: float | None, seed: int
     ) -> Sequence[Score]:
         """Score each network, in the order of the batch.
 

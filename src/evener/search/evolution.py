@@ -17,6 +17,7 @@ import numpy as np
 from evener.errors import InputError
 from evener.search.algorithm import Algorithm, Brood, brood_of, memory_of
 from evener.search.fronts import first_front
+from evener.search.genes import Genomes
 from evener.search.judged import Judged, Plain, best_first, genomes_of, texts_of
 from evener.search.space import PhenotypeT, Space
 from evener.search.variation import stream
@@ -97,6 +98,13 @@ class Evolution(Generic[PhenotypeT]):
     def evaluated(self) -> int:
         """How many evaluations were told, failed ones too."""
         return sum(one.violation in (0, inf) for one in self._seen.values())
+
+    @property
+    def population(self) -> Genomes | None:
+        """What the next generation is bred from; None before the first, or if none is kept."""
+        parts = [one.population for one in (self._memory, *self._memory.islands)]
+        kept = [one.genomes for one in parts if one is not None]
+        return np.concatenate(kept) if kept else None
 
     @property
     def lambda_(self) -> float | None:

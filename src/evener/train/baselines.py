@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from evener.artifacts.card import Baseline
 from evener.artifacts.dataset import MAIN_METRIC
-from evener.artifacts.project import ClassWeight
+from evener.artifacts.train_section import ClassWeight
 from evener.data.dataset import Dataset, SplitName
 from evener.train.boosted_onnx import teach_skl2onnx
 from evener.train.clean import INPUT, clean_bytes

@@ -7,6 +7,8 @@ from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Ends, Network, weights
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset, SplitName
+from evener.errors import InputError
+from evener.train.augment import Augmentation
 from evener.train.head import Head
 from evener.train.loop import OnEpoch, one_thread, train
 from evener.train.metrics import quality
@@ -54,13 +56,13 @@ def train_network(
     Args:
         architecture: a graph of layers, blocks of convolutions, an mlp or a linear model.
         dataset: what it learns from; the test split is only looked at for the final figure.
-        section: epochs, batch, learning rate and seed; a recipe of the network's own counts
-            before that learning rate.
+        section: epochs, batch, learning rate, views of pictures and seed; a recipe of the
+            network's own counts before that learning rate.
         spread: of the weights that a graph of layers or blocks begin with.
         on_epoch: called after each pass with its number, from 1, and the mean loss.
 
     Raises:
-        InputError: the architecture is no network, or reads pictures where rows are none.
+        InputError: the architecture is no network, or pictures are wanted where rows are none.
         DivergedError: the learning rate was too high.
     """
     features, targets = dataset.examples("train")
@@ -88,6 +90,7 @@ def train_network(
         learning_rate=section.learning_rate,
         seed=section.seed,
         recipe=None if isinstance(architecture, Architecture) else architecture.recipe,
+        augmentation=augmentation_of(section, dataset),
         on_epoch=see,
     )
     return Trained(
@@ -99,6 +102,26 @@ def train_network(
         test=_quality(model, dataset, "test"),
         losses=tuple(losses),
     )
+
+
+def augmentation_of(section: TrainSection, dataset: Dataset) -> Augmentation | None:
+    """Return how pictures are seen anew in each pass; None if they are not.
+
+    Args:
+        section: of a project.
+        dataset: whose rows they are.
+
+    Raises:
+        InputError: rows are no pictures, or smaller than the shift.
+    """
+    if not section.shift and not section.mirror:
+        return None
+    if dataset.picture is None:
+        raise InputError(
+            f"train.shift = {section.shift} and train.mirror = {str(section.mirror).lower()} are "
+            f"for pictures, and rows of {dataset.name} are none: leave them out"
+        )
+    return Augmentation(picture=dataset.picture, shift=section.shift, mirror=section.mirror)
 
 
 def ends_of(dataset: Dataset) -> Ends:

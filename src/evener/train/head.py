@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from evener.artifacts.dataset import Task
-from evener.artifacts.project import ClassWeight
+from evener.artifacts.train_section import ClassWeight
 from evener.train.clean import OUTPUT, VALUES
 
 LABEL_SMOOTHING: Final = 0.1

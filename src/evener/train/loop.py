@@ -2,7 +2,7 @@
 
 AdamW (Loshchilov and Hutter, 2019), unless a network has a recipe of its own, under a one-cycle
 learning rate (Smith and Topin, 2018); label smoothing (Szegedy et al., 2016) and noise on the
-inputs (Bishop, 1995) keep a network from growing sure of few rows.
+inputs (Bishop, 1995), or other views of pictures, keep a network from growing sure of few rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,9 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
+from torch import Tensor
 
 from evener.artifacts.layer_graph import Recipe
 from evener.errors import DivergedError
+from evener.train.augment import Augmentation
 from evener.train.head import INPUT_NOISE
 from evener.train.model import Classifier
 
@@ -35,6 +37,7 @@ def train(
     learning_rate: float,
     seed: int,
     recipe: Recipe | None = None,
+    augmentation: Augmentation | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> None:
     """Change a model's weights until it answers the targets.
@@ -50,7 +53,8 @@ def train(
         batch: rows per step; the last step of a pass takes what is left.
         learning_rate: at its peak.
         recipe: rule and rate that take the place of AdamW and the learning rate.
-        seed: what the order of the rows and the noise are drawn from.
+        augmentation: how rows, which are pictures, are seen anew in each pass; None for noise.
+        seed: what the order of the rows and the noise or the views are drawn from.
         on_epoch: called after each pass; what it raises ends the training.
 
     Raises:
@@ -58,6 +62,7 @@ def train(
     """
     x, wanted = torch.tensor(x_BF), model.head.wanted(targets_BO)
     generator = torch.Generator().manual_seed(seed)
+    see = _blurring(model, generator) if augmentation is None else _moving(augmentation, generator)
     optimiser = _optimiser(model, recipe)
     peak = learning_rate if recipe is None else recipe.learning_rate
     steps = -(-len(x) // batch)
@@ -68,7 +73,7 @@ def train(
         for epoch in range(1, epochs + 1):
             total = torch.zeros(())
             for rows in torch.split(torch.randperm(len(x), generator=generator), batch):
-                sums = model.sums(_blurred(x[rows], model, generator))
+                sums = model.sums(see(x[rows]))
                 loss = model.head.loss(sums, wanted[rows])
                 optimiser.zero_grad()
                 torch.autograd.backward(loss)
@@ -97,12 +102,23 @@ def _optimiser(model: Classifier, recipe: Recipe | None) -> torch.optim.Optimize
     )
 
 
-def _blurred(x_BF: torch.Tensor, model: Classifier, generator: torch.Generator) -> torch.Tensor:
-    """Add noise to rows, as much as the task takes."""
+def _blurring(model: Classifier, generator: torch.Generator) -> Callable[[Tensor], Tensor]:
+    """Return what adds noise to rows, as much as the task takes."""
     noise = INPUT_NOISE[model.head.task]
     if not noise:
-        return x_BF
-    return x_BF + torch.randn(x_BF.shape, generator=generator) * noise / model.scale
+        return lambda x_BF: x_BF
+    return lambda x_BF: x_BF + torch.randn(x_BF.shape, generator=generator) * noise / model.scale
+
+
+def _moving(augmentation: Augmentation, generator: torch.Generator) -> Callable[[Tensor], Tensor]:
+    """Return what shows each picture in one of its views."""
+    sources_VF = augmentation.sources()
+
+    def moved(x_BF: Tensor) -> Tensor:
+        views_B = torch.randint(len(sources_VF), (len(x_BF),), generator=generator)
+        return torch.gather(x_BF, 1, sources_VF.index_select(0, views_B))
+
+    return moved
 
 
 @contextmanager

@@ -57,10 +57,7 @@ class Classifier(nn.Module):
         picture: Picture | None = None,
     ) -> None:
         super().__init__()
-        if isinstance(network, ConvStack) and picture is not None:
-            mean_F, scale_F = picture_standardisation(x_BF, picture)
-        else:
-            mean_F, scale_F = standardisation(x_BF)
+        mean_F, scale_F = standardisation_for(network, x_BF, picture)
         self.register_buffer("mean", torch.from_numpy(mean_F))
         self.register_buffer("scale", torch.from_numpy(scale_F))
         self.head = head
@@ -76,6 +73,21 @@ class Classifier(nn.Module):
         """Return the answers (B, O)."""
         answers_BO: Tensor = self.head(self.sums(x_BF))
         return answers_BO
+
+
+def standardisation_for(
+    network: Network, x_BF: NDArray[np.float32], picture: Picture | None
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the mean (F,) of each feature, or its channel, and what it is multiplied by, (F,).
+
+    Args:
+        network: one of convolutions reads channels.
+        x_BF: rows to learn from.
+        picture: channels, height and width of a row, if it is a picture.
+    """
+    if isinstance(network, ConvStack) and picture is not None:
+        return picture_standardisation(x_BF, picture)
+    return standardisation(x_BF)
 
 
 def standardisation(x_BF: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

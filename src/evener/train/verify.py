@@ -16,6 +16,7 @@ from evener.train.fit import Trained
 from evener.train.loop import one_thread
 from evener.train.model import predict
 
+_TOGETHER: Final = 1000  # rows that a file answers at a time
 TOLERANCE: Final = 1e-5
 """Largest difference allowed between an answer of the file and of the trainer."""
 
@@ -45,25 +46,31 @@ def answers(content: bytes, features: NDArray[np.float32], outputs: int) -> NDAr
 
     Args:
         content: the file.
-        features: (rows, F), one batch.
+        features: (rows, F); those of a picture have many values, so some go in at a time.
         outputs: how many it has.
 
     Raises:
         RuntimeFailedError: the runtime cannot run it.
     """
     model = ir.from_proto(load_from_string(content))
-    model.graph.inputs[0].shape = ir.Shape(features.shape)
-    model.graph.outputs[0].shape = ir.Shape((len(features), outputs))
+    batch = min(len(features), _TOGETHER)
+    model.graph.inputs[0].shape = ir.Shape((batch, features.shape[1]))
+    model.graph.outputs[0].shape = ir.Shape((batch, outputs))
     fixed = ir.to_proto(model).SerializeToString()
     core = (min(PROCESS_CORES),)
     with pinned(core):
         session = OnnxRuntime().open(fixed, cores=core)
         try:
+            found = np.empty((len(features), outputs), np.float32)
             output = empty(session.outputs[0])
-            session.run((np.ascontiguousarray(features),), (output,))
+            for start in range(0, len(features), batch):
+                first = min(start, len(features) - batch)  # the last batch is a whole one too
+                rows = np.ascontiguousarray(features[first : first + batch])
+                session.run((rows,), (output,))
+                found[first : first + batch] = output
         finally:
             session.close()
-    return output
+    return found
 
 
 def largest_error(

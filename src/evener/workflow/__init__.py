@@ -19,6 +19,7 @@ from evener.workflow.board_run import run_on_board as run_on_board
 from evener.workflow.build import BuildResult as BuildResult
 from evener.workflow.build import build_project as build_project
 from evener.workflow.by_hand import plan_by_hand as plan_by_hand
+from evener.workflow.chunks import Pool as Pool
 from evener.workflow.competition import Match as Match
 from evener.workflow.competition import compete_layers as compete_layers
 from evener.workflow.cutting import Cutting as Cutting
@@ -40,6 +41,12 @@ from evener.workflow.precision import PrecisionWish as PrecisionWish
 from evener.workflow.profile import profile_network as profile_network
 from evener.workflow.run import RunResult as RunResult
 from evener.workflow.run import run_network as run_network
+from evener.workflow.search import SearchResult as SearchResult
+from evener.workflow.search import pool_of as pool_of
+from evener.workflow.search import search_project as search_project
+from evener.workflow.search_ranks import is_one_of_ranks as is_one_of_ranks
+from evener.workflow.search_ranks import search_on_rank as search_on_rank
+from evener.workflow.search_ranks import search_on_ranks as search_on_ranks
 from evener.workflow.selfcheck import SelfCheck as SelfCheck
 from evener.workflow.selfcheck import check_self as check_self
 from evener.workflow.selfcheck import known_calibration as known_calibration

@@ -4,25 +4,28 @@ Each method is one step, kept by `steps.py`; `build.py` calls them in order.
 """
 
 import shutil
-import time
-from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Baselines, Card
 from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
-from evener.artifacts.front import Front, Scored
-from evener.artifacts.networks import chain_of
+from evener.artifacts.front import Front
+from evener.artifacts.layer_graph import LayerGraph, Spread
+from evener.artifacts.networks import Ends, Network, chain_of
 from evener.artifacts.project import Project
 from evener.artifacts.requirements import check_metrics
+from evener.artifacts.search_state import SearchState
 from evener.errors import MissingExtraError
-from evener.units import parse
+from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.opened import Progress
+from evener.workflow.searching import Searching, Wanted
 from evener.workflow.steps import Steps, code_version
 
 if TYPE_CHECKING:
@@ -47,13 +50,20 @@ class Learning:
     """
 
     def __init__(
-        self, *, folder: Path, project: Project, steps: Steps, progress: Progress | None
+        self,
+        *,
+        folder: Path,
+        project: Project,
+        steps: Steps,
+        progress: Progress | None,
+        pool: Pool = Here,
     ) -> None:
         self.network_path = steps.folder / NETWORK_FILE
         self._folder = folder
         self._project = project
         self._steps = steps
         self._progress = progress
+        self._pool = pool
 
     @cached_property
     def dataset(self) -> "Dataset":
@@ -92,69 +102,46 @@ class Learning:
         return facts
 
     def search(self, facts: Kept[DatasetFacts]) -> Kept[Front]:
-        """Score some architectures and choose one."""
-        section = self._project.search
-        quality = self._project.hard_limit(MAIN_METRIC[facts.value.task])
+        """Evolve networks, train the best in full, and choose one."""
+        wanted = self._wanted(facts.value)
         inputs = {
             "data": facts.value.sha256,
-            "section": section,
-            "train": self._project.train.plain,
-            "quality": quality,
+            "wanted": wanted,
             "code": code_version("search", "train"),
             "packages": package_versions(),
         }
 
         def make() -> Front:
-            from evener.search.candidates import propose
-            from evener.search.choose import choose, pareto_front
+            from evener.train.trials import Rows
 
-            architectures = propose(
-                facts.value.features, len(facts.value.classes), section.candidates, section.seed
+            rows = Rows(
+                str(self._folder), self._project.data, facts.value.sha256, loaded=self.dataset
             )
-            scored = self._score(facts.value.sha256, architectures)
-            scores = [one.score for one in scored]
-            return Front(
-                scored=tuple(scored),
-                front=tuple(one.id for one in pareto_front(architectures, scores)),
-                chosen=choose(architectures, scores, quality).id,
-            )
+            crew: Crew[Any, Any] = Crew(self._pool)
+            with crew:
+                return Searching(
+                    wanted,
+                    rows,
+                    path=self._steps.folder / f"{SearchState.kind}.json",
+                    inputs=inputs | {"wanted": msgspec.structs.replace(wanted, section=None)},
+                    crew=crew,
+                    tell=self._progress,
+                ).run()
 
         return self._steps.step("search", Front, inputs, make)
 
-    def _score(self, data_sha256: str, architectures: Sequence[Architecture]) -> list[Scored]:
-        """Score each architecture, and keep each score as soon as it is there."""
-        from evener.train.evaluator import make_evaluate
-
+    def _wanted(self, facts: DatasetFacts) -> Wanted:
         section = self._project.search
-        deadline = time.monotonic() + parse(section.budget, "time")
-        train = self._project.train.plain
-        evaluate = make_evaluate(self.dataset, section, train)
-        inputs = {
-            "data": data_sha256,
-            "epochs": section.epochs,
-            "seed": section.seed,
-            "train": train,
-            "code": code_version("train"),
-            "packages": package_versions(),
-        }
-        found = []
-        for index, architecture in enumerate(architectures):
-            self._tell(f"trying {architecture}", index, len(architectures))
-
-            def make(architecture: Architecture = architecture) -> Scored:
-                left_s = max(0.0, deadline - time.monotonic())
-                (score,) = evaluate([architecture], budget_s=left_s, seed=section.seed)
-                return Scored(architecture=architecture, score=score)
-
-            kept = Steps(self._steps.folder / "scores" / architecture.id).step(
-                "score",
-                Scored,
-                inputs | {"architecture": architecture},
-                make,
-                still_good=lambda one: one.score.status != "out_of_budget",
-            )
-            found.append(kept.value)
-        return found
+        if self._project.train.sharded:  # shards are of layers one behind another
+            section = msgspec.structs.replace(section, links="chain", recipes=False)
+        return Wanted(
+            section=section,
+            train=self._project.train.plain,
+            ends=Ends(features=facts.features, outputs=len(facts.classes), picture=facts.picture),
+            metric=MAIN_METRIC[facts.task],
+            quality=self._project.hard_limit(MAIN_METRIC[facts.task]),
+            size_bytes=self._project.hard_limit("size"),
+        )
 
     def baselines(self, facts: Kept[DatasetFacts]) -> Kept[Baselines]:
         """Fit the simple models that the network is held against."""
@@ -182,9 +169,11 @@ class Learning:
         """Train the chosen architecture, write it as ONNX, and check the file."""
         architecture = front.value.architecture
         section = self._project.train
+        spread = self._spread(architecture)
         inputs = {
             "data": facts.value.sha256,
             "architecture": architecture,
+            "spread": spread,
             "section": section.network,
             "sharded": section.sharded,
             "baselines": baselines.sha256,
@@ -206,6 +195,7 @@ class Learning:
                 architecture,
                 self.dataset,
                 section,
+                spread=spread,
                 on_epoch=lambda epoch, _loss: self._tell(
                     f"training {architecture}", epoch, section.epochs
                 ),
@@ -266,6 +256,13 @@ class Learning:
             baselines=baselines.value.models,
             topology=None if fitted.topology.dense else fitted.topology,
         )
+
+    def _spread(self, network: Network) -> Spread | None:
+        if not isinstance(network, LayerGraph):
+            return None
+        from evener.workflow.search_setup import spread_of
+
+        return spread_of(network, self._project.search)
 
     def _tell(self, message: str, done: int = 0, total: int = 0) -> None:
         if self._progress is not None:

@@ -3,12 +3,59 @@
 from typing import Final
 
 from evener.artifacts.conv_stack import ConvStack
-from evener.artifacts.layer_graph import LayerGraph, Recipe
+from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
+from evener.artifacts.networks import Ends, picture_of
 from evener.errors import InputError
 from evener.train.population.conv_individual import ConvIndividual
 from evener.train.population.individual import Individual
 
 _ADAM_MOMENTUM: Final = 0.9  # its first beta; a recipe's momentum is sgd's
+
+
+def member_of(
+    network: LayerGraph | ConvStack,
+    ends: Ends,
+    *,
+    seed: int,
+    recipe: Recipe | None = None,
+    spread: Spread | None = None,
+) -> Individual | ConvIndividual:
+    """Return the individual that a network of either kind is.
+
+    Args:
+        network: as proposed; its own recipe counts before the other.
+        ends: what it stands between.
+        seed: what weights and the order of rows are drawn from.
+        recipe: where the network has none; a recipe's defaults if None.
+        spread: of the weights that it begins with.
+
+    Raises:
+        InputError: nothing leads to the output, or it reads pictures, and rows are none.
+
+    Example:
+        >>> member_of(LayerGraph(), Ends(features=64, outputs=10), seed=0).ends
+        (64, 10)
+    """
+    spread = spread or Spread()
+    if isinstance(network, LayerGraph):
+        return individual_of(
+            network,
+            ends.features,
+            ends.outputs,
+            seed=seed,
+            recipe=recipe,
+            weight_variance=spread.weight_variance,
+            bias_variance=spread.bias_variance,
+        )
+    return conv_individual_of(
+        network,
+        picture_of(network, ends),
+        ends.outputs,
+        seed=seed,
+        recipe=recipe,
+        weight_variance=spread.weight_variance,
+        bias_variance=spread.bias_variance,
+    )
 
 
 def individual_of(

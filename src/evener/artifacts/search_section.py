@@ -1,0 +1,195 @@
+"""The section [search] of a project: which networks are tried, how they evolve, for how long."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, Final, Literal, get_args
+
+import msgspec
+
+from evener import units
+from evener.artifacts.layer_graph import Activation
+from evener.errors import InputError, InvalidProjectError
+
+AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
+ALGORITHMS: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
+StartName = Literal["critical", "ordered", "chaotic", "random"]
+Links = Literal["any", "chain"]
+CostName = Literal["macs", "weights"]
+
+
+class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which networks are tried, and how one is chosen.
+
+    Attributes:
+        preset: "table1" for the settings of the paper's Table I; other keys change single ones.
+        algorithm: how the search goes on.
+        population: networks that live at a time, and children of a generation.
+        generations: how many, at most.
+        evaluations: networks that are trained, at most; None for all of the generations.
+        budget: longest time for the search, such as "10 min"; training the best in full is in it.
+        epochs: passes over the training split for each network.
+        depth: most hidden layers.
+        widths: units that a layer may have; suited to the data if none are named.
+        max_nodes: most units of all hidden layers together.
+        activations: of hidden layers, one for a whole network.
+        links: "any" if a layer may feed every later one, "chain" for the next one only.
+        density: probability of a link in the first genomes.
+        start: where weights stand between order and chaos when training begins.
+        recipes: whether optimiser, learning rate, momentum and weight decay evolve as well.
+        cost: what is made small beside the error.
+        mutation: of "paper", probability with which a bit is inverted; one of a genome if None.
+        crossover: of "paper", probability that a child has two parents.
+        parents: of "paper", how many of the best breed.
+        elite: of "paper", how many of the best live on.
+        halving: whether a third of the networks go on after a ninth and a third of the epochs.
+        finalists: networks of the front that are trained in full before one is chosen.
+        seeds: how often each of them is, from other weights.
+        together: networks that one process trains in one batch.
+        device: that trains them, "cpu" or "cuda".
+        seed: what the randomness is drawn from.
+    """
+
+    preset: Literal["", "table1"] = ""
+    algorithm: AlgorithmName = "screened"
+    population: int = 10
+    generations: int = 6
+    evaluations: int | None = None
+    budget: str = "10 min"
+    epochs: int = 15
+    depth: int = 4
+    widths: tuple[int, ...] = ()
+    max_nodes: int = 1024
+    activations: tuple[Activation, ...] = ("relu", "gelu")
+    links: Links = "any"
+    density: float = 0.75
+    start: StartName = "critical"
+    recipes: bool = False
+    cost: CostName = "macs"
+    mutation: float | None = None
+    crossover: float = 0.9
+    parents: int = 4
+    elite: int = 1
+    halving: bool = False
+    finalists: int = 3
+    seeds: int = 3
+    together: int = 8
+    device: Literal["cpu", "cuda"] = "cpu"
+    seed: int = 0
+
+    @property
+    def budget_s(self) -> float:
+        """The budget in seconds."""
+        return units.parse(self.budget, "time")
+
+    @property
+    def most(self) -> int:
+        """How many networks are trained at most."""
+        every = self.population * self.generations
+        return every if self.evaluations is None else self.evaluations
+
+    @property
+    def rungs(self) -> tuple[int, ...]:
+        """Epochs after which only some networks go on.
+
+        Example:
+            >>> SearchSection(epochs=27, halving=True).rungs
+            (3, 9)
+        """
+        rungs = {self.epochs // 9, self.epochs // 3} if self.halving else set()
+        return tuple(sorted(one for one in rungs if 0 < one < self.epochs))
+
+
+# Ravishankar et al., Table I, row by row: learning rate, momentum: genes in its ranges (recipes);
+# back-propagation cycles < 50 and 10 epochs (epochs); binary encoding, 31 bits (depth, widths,
+# max_nodes, links, density); elitism and unconditional replacement (parents, elite); mutation and
+# crossover by one point at rates within its ranges; 10 genomes, 10 generations.
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "table1": {
+        "algorithm": "paper",
+        "population": 10,
+        "generations": 10,
+        "epochs": 10,
+        "depth": 5,
+        "widths": (32, 64, 128, 256),
+        "max_nodes": 1024,
+        "activations": ("relu",),
+        "links": "any",
+        "density": 0.786,
+        "start": "critical",
+        "recipes": True,
+        "crossover": 0.9,
+        "parents": 4,
+        "elite": 1,
+    },
+}
+_LEAST: Final[Mapping[str, int]] = {
+    "population": 2,
+    "generations": 1,
+    "evaluations": 1,
+    "epochs": 1,
+    "depth": 1,
+    "max_nodes": 1,
+    "parents": 1,
+    "elite": 0,
+    "finalists": 1,
+    "seeds": 3,
+    "together": 1,
+}
+_DEEPEST: Final = 50
+
+
+def with_preset(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a section, those of its preset added.
+
+    Args:
+        values: as they stand in the file.
+
+    Raises:
+        InvalidProjectError: there is no such preset.
+    """
+    name = values.get("preset", "")
+    if name and name not in PRESETS:
+        raise InvalidProjectError(
+            f"search.preset = {name!r} is none; there is {', '.join(PRESETS)}", key="search.preset"
+        )
+    return {**PRESETS.get(name, {}), **values}
+
+
+def check_search(search: SearchSection) -> None:
+    """Check what no type says.
+
+    Raises:
+        InvalidProjectError: a value that no search can be made with.
+    """
+    for name, least in _LEAST.items():
+        value = getattr(search, name)
+        if value is not None and value < least:
+            raise _wrong(name, value, f"must be at least {least}")
+    if search.depth > _DEEPEST:
+        raise _wrong("depth", search.depth, f"must be at most {_DEEPEST}")
+    for name, share in (("density", search.density), ("crossover", search.crossover)):
+        if not 0 < share <= 1:
+            raise _wrong(name, share, "must be above 0, and 1 at most")
+    if search.mutation is not None and not 0 < search.mutation <= 1:
+        raise _wrong("mutation", search.mutation, "must be above 0, and 1 at most")
+    widths = search.widths
+    if any(one >= next_ for one, next_ in pairwise(widths)) or (widths and widths[0] < 1):
+        raise _wrong("widths", list(widths), "must be numbers of units from 1 up, in rising order")
+    if not search.activations:
+        raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
+    if search.elite >= search.population:
+        raise _wrong("elite", search.elite, f"must be below the population, {search.population}")
+    _check_budget(search.budget)
+
+
+def _check_budget(budget: str) -> None:
+    try:
+        budget_s = units.parse(budget, "time")
+    except InputError as error:
+        raise InvalidProjectError(f"search.budget: {error}", key="search.budget") from error
+    if budget_s <= 0:
+        raise _wrong("budget", f"'{budget}'", "must be above 0, such as '10 min'")
+
+
+def _wrong(name: str, value: object, why: str) -> InvalidProjectError:
+    return InvalidProjectError(f"search.{name} = {value} {why}", key=f"search.{name}")

@@ -1,0 +1,122 @@
+"""The section [train] of a project: how the chosen network is trained, and on how many ranks."""
+
+from typing import Literal
+
+import msgspec
+
+from evener.artifacts.topology import Topology
+from evener.errors import InvalidProjectError
+
+ClassWeight = Literal["none", "balanced"]
+
+
+class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the chosen architecture is trained.
+
+    Attributes:
+        epochs: passes over the training split.
+        batch: rows per step.
+        learning_rate: of Adam, at its peak.
+        class_weight: "balanced" if rare classes, or labels, are to count as much as common ones.
+        shift: by how many places pictures are moved at random, at most; 0 for none.
+        mirror: whether left and right of a picture change places at random.
+        seed: what the randomness is drawn from.
+        ranks: processes that train it together.
+        replicas: copies of it that divide the ranks among them, and the rows of a step.
+        shards: into how many the neurons of a layer are divided; one for each rank of a replica if
+            None.
+        halo: neurons of either neighbour that a shard sees, "boundary" for 1, or "full" for all.
+    """
+
+    epochs: int = 60
+    batch: int = 32
+    learning_rate: float = 0.003
+    class_weight: ClassWeight = "none"
+    shift: int = 0
+    mirror: bool = False
+    seed: int = 0
+    ranks: int = 1
+    replicas: int = 1
+    shards: int | None = None
+    halo: int | Literal["full", "boundary"] = "full"
+
+    @property
+    def topology(self) -> Topology:
+        """Which neurons of the network see which.
+
+        Example:
+            >>> str(TrainSection(ranks=2, shards=4, halo="boundary").topology)
+            '4 shards, halo 1, input replicated'
+        """
+        shards = self.shards or self.ranks // self.replicas
+        return Topology(shards=shards, halo=1 if self.halo == "boundary" else self.halo)
+
+    @property
+    def plain(self) -> "TrainSection":
+        """The same for one process and a network that is not divided."""
+        return msgspec.structs.replace(self, ranks=1, replicas=1, shards=None, halo="full")
+
+    @property
+    def sharded(self) -> bool:
+        """Whether shards of a network are trained, on one rank or more."""
+        return self != self.plain
+
+    @property
+    def network(self) -> "TrainSection":
+        """What of it the network depends on: not who computes, nor shards that see everything."""
+        halo = self.topology.halo
+        shards = None if halo == "full" else self.shards
+        return msgspec.structs.replace(self, ranks=1, replicas=1, shards=shards, halo=halo)
+
+
+def check_train(train: TrainSection) -> None:
+    """Check what no type says.
+
+    Raises:
+        InvalidProjectError: ranks, shards or views that do not go together.
+    """
+    _check_ranks(train)
+    _check_for_one_rank(train)
+
+
+def _check_ranks(train: TrainSection) -> None:
+    ranks, replicas, shards = train.ranks, train.replicas, train.shards
+    if ranks % replicas:
+        raise InvalidProjectError(
+            f"train.ranks = {ranks} and train.replicas = {replicas}: each replica has as many "
+            f"ranks; give {replicas} ranks or a multiple of it",
+            key="train.replicas",
+        )
+    if train.batch < replicas:
+        raise InvalidProjectError(
+            f"train.batch = {train.batch} and train.replicas = {replicas}: each replica takes a "
+            f"part of a batch; give a batch of {replicas} or more",
+            key="train.batch",
+        )
+    if shards is not None and shards < ranks // replicas:
+        raise InvalidProjectError(
+            f"train.shards = {shards} and {ranks // replicas} ranks for each replica: a rank has "
+            f"one shard or more; give {ranks // replicas} shards or more, or fewer ranks",
+            key="train.shards",
+        )
+    if shards is None and train.halo != "full":
+        raise InvalidProjectError(
+            f"train.halo = {train.halo} without train.shards: shards say which weights exist, on "
+            f"any number of ranks; write shards = {max(ranks // replicas, 2)}, or more",
+            key="train.shards",
+        )
+
+
+def _check_for_one_rank(train: TrainSection) -> None:
+    for key, is_set in (
+        ("class_weight", train.class_weight != "none"),
+        ("shift", train.shift > 0),
+        ("mirror", train.mirror),
+    ):
+        if is_set and train.sharded:
+            value = msgspec.json.encode(getattr(train, key)).decode()
+            raise InvalidProjectError(
+                f"train.{key} = {value} is for one rank: leave it out, or train.ranks and "
+                "train.shards",
+                key=f"train.{key}",
+            )

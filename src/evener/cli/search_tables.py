@@ -1,0 +1,85 @@
+"""How a search looks to a person: the front, and what it is held against."""
+
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+
+from evener.artifacts.front import Front, Scored
+from evener.artifacts.search_state import SearchState
+from evener.cli.layout import lay_out, table
+from evener.units import count, show
+
+if TYPE_CHECKING:
+    from evener.workflow import SearchResult
+
+
+def front_table(front: Front) -> Group:
+    """Lay out the networks that no other beats."""
+    by_id = {one.score.id: one for one in front.scored}
+    rows = [_row(front, by_id[id_]) for id_ in front.front]
+    seeds = max((len(one.test) for one in front.retrained), default=0)
+    title = f"the front of {count(len(front.scored), 'network')}, cheapest first"
+    if seeds:
+        title += f"; trained in full: mean and deviation of {count(seeds, 'seed')}"
+    return table(
+        title,
+        (
+            "network",
+            ">MACs",
+            ">weights",
+            f">{front.metric}, shortly",
+            ">in full",
+            ">test",
+            "",
+        ),
+        rows,
+    )
+
+
+def _row(front: Front, one: Scored) -> tuple[str, ...]:
+    full = front.retrained_of(one.score.id)
+    return (
+        str(one.architecture),
+        f"{one.score.macs:,}",
+        f"{one.score.weights:,}",
+        "-" if one.score.quality is None else f"{one.score.quality:.4f}",
+        "-" if full is None else _spread(full.validation),
+        "-" if full is None else _spread(full.test),
+        "chosen" if one.score.id == front.chosen else "",
+    )
+
+
+def _spread(found: tuple[float, ...]) -> str:
+    return f"{fmean(found):.4f} ± {stdev(found):.4f}"
+
+
+def held_against(result: "SearchResult") -> list[RenderableType]:
+    """Say what the search was worth."""
+    rows = [("the chosen network", _figure(result.test))]
+    rows += [(name, _figure(value)) for name, value in result.baselines.items()]
+    last = result.found.generations[-1] if result.found.generations else None
+    lines: list[RenderableType] = [
+        table("held against", ("what", f">{result.metric} (test)"), rows),
+        f"{count(result.evaluations, 'evaluation')} in {show(result.elapsed_s, 'time')}"
+        + (", searched before" if result.kept else ""),
+    ]
+    if last is not None and last.best is not None and last.random_best is not None:
+        lines.append(
+            f"validation after the short training: {last.best:.4f}, by random search with as many "
+            f"evaluations {last.random_best:.4f}"
+        )
+    return lines
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+@lay_out.register
+def _(state: SearchState) -> RenderableType:
+    return (
+        f"a search after {count(len(state.generations), 'generation')}: "
+        f"{count(len(state.scored), 'network')} evaluated, {len(state.random)} by random search "
+        "beside it"
+    )

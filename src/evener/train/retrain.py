@@ -1,0 +1,79 @@
+"""Train networks in full, from scratch, to see what is left of how good they seemed."""
+
+import time
+from dataclasses import dataclass
+
+import msgspec
+
+from evener.artifacts.dataset import MAIN_METRIC
+from evener.artifacts.layer_graph import Spread
+from evener.artifacts.networks import Network
+from evener.artifacts.project import TrainSection
+from evener.errors import DivergedError
+from evener.train.fit import train_network
+from evener.train.trials import Rows
+
+
+class Full(msgspec.Struct, frozen=True, kw_only=True):
+    """A network to be trained in full once.
+
+    Attributes:
+        network: any that a population can be of.
+        spread: of the weights that it begins with.
+        seed: that they are drawn from.
+    """
+
+    network: Network
+    spread: Spread
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a network trained in full comes to.
+
+    Attributes:
+        validation: quality on the validation split.
+        test: quality on the test split.
+    """
+
+    validation: float
+    test: float
+
+
+class _LateError(Exception):
+    """The time is up."""
+
+
+def train_in_full(
+    rows: Rows, section: TrainSection, deadline: float | None, one: Full
+) -> Found | None:
+    """Train a network as the final one will be.
+
+    Args:
+        rows: where a process gets them from.
+        section: how the final network is trained; its seed is replaced.
+        deadline: in seconds since 1970, kept to within an epoch; None for none.
+        one: the network.
+
+    Returns:
+        None if the time was up, or its training diverged.
+    """
+
+    def see(_epoch: int, _loss: float) -> None:
+        if deadline is not None and time.time() >= deadline:
+            raise _LateError
+
+    try:
+        see(0, 0.0)
+        trained = train_network(
+            one.network,
+            rows.dataset(),
+            msgspec.structs.replace(section, seed=one.seed),
+            spread=one.spread,
+            on_epoch=see,
+        )
+    except (_LateError, DivergedError):
+        return None
+    metric = MAIN_METRIC[rows.dataset().task]
+    return Found(trained.validation[metric], trained.test[metric])

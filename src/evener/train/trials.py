@@ -1,0 +1,340 @@
+"""Score networks by a short training, all of them in one batch.
+
+What a network comes to depends on itself and the seed alone, to rounding: whoever is trained beside
+it, and whatever goes wrong there.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from evener.artifacts.conv_stack import ConvStack
+from evener.artifacts.dataset import MAIN_METRIC, Task
+from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
+from evener.artifacts.networks import Ends, Network, macs, picture_of, weights
+from evener.artifacts.project import DataSection
+from evener.artifacts.score import Score
+from evener.data.dataset import Dataset
+from evener.data.load import load_dataset
+from evener.errors import InputError
+from evener.train.conv_model import picture_standardisation
+from evener.train.fit import ends_of
+from evener.train.head import target_scaling
+from evener.train.loop import one_thread
+from evener.train.metrics import quality, standard_error
+from evener.train.model import standardisation
+from evener.train.population.answers import answer_population
+from evener.train.population.course import Course
+from evener.train.population.course import Rows as Lesson
+from evener.train.population.decoded import conv_individual_of, individual_of
+from evener.train.population.losses import LossName
+from evener.train.population.state import State
+from evener.train.population.training import Member, Place, train_population
+
+GoOn = Callable[[Sequence[tuple[float, float]]], Sequence[bool]]
+"""Says which networks go on, given the validation error and the cost of each."""
+
+LOSS: Final[dict[Task, LossName]] = {
+    "classes": "cross-entropy",
+    "labels": "binary",
+    "numbers": "squared",
+}
+"""What a population learns each task by."""
+
+_CHUNK: Final = 8  # that step together; a size that a trial finds quickest differs by the day
+_STATUS: Final = {"trained": "ok", "out_of_time": "out_of_budget"}
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """A network to be scored.
+
+    Attributes:
+        network: layers or blocks.
+        spread: of the weights that it begins with.
+        cost: what counts beside its error where only some go on.
+    """
+
+    network: Network
+    spread: Spread
+    cost: float = 0.0
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What all trials have in common.
+
+    Attributes:
+        epochs: passes over the training split.
+        batch: rows of a step.
+        learning_rate: of Adam, at its peak, for networks without a recipe.
+        seed: what all chance is drawn from, with a network's id.
+        rungs: epochs after which only some go on.
+        device: that computes, such as "cpu" or "cuda".
+    """
+
+    epochs: int
+    batch: int
+    learning_rate: float
+    seed: int
+    rungs: tuple[int, ...] = ()
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Where a process gets its rows from.
+
+    Attributes:
+        folder: of the project.
+        section: its rows, relative to it.
+        sha256: of the rows that the search has seen.
+        loaded: the rows, where they are in memory; not sent to other processes.
+    """
+
+    folder: str
+    section: DataSection
+    sha256: str
+    loaded: Dataset | None = None
+
+    def __reduce__(self) -> tuple[type["Rows"], tuple[str, DataSection, str]]:
+        """Leave the rows behind: another process loads its own."""
+        return Rows, (self.folder, self.section, self.sha256)
+
+    def dataset(self) -> Dataset:
+        """Return the rows, which this process loads once.
+
+        Raises:
+            InputError: they changed since.
+        """
+        return self.loaded or _load(self.folder, self.section, self.sha256)
+
+
+@cache
+def _load(folder: str, section: DataSection, sha256: str) -> Dataset:
+    dataset = load_dataset(section, Path(folder))
+    if dataset.sha256 != sha256:
+        raise InputError(f"the rows of {section.source} changed during the search: start it again")
+    return dataset
+
+
+def score_rows(
+    rows: Rows, terms: Terms, go_on: GoOn | None, deadline: float | None, trials: Sequence[Trial]
+) -> list[Score]:
+    """Score networks in a process of its own; see `score_together`.
+
+    Args:
+        rows: where it gets them from.
+        terms: of the trials.
+        go_on: decides at each rung.
+        deadline: in seconds since 1970, which all processes agree on.
+        trials: the networks.
+
+    Raises:
+        InputError: the rows cannot be loaded, or changed.
+    """
+    return score_together(trials, rows.dataset(), terms, go_on=go_on, deadline=deadline)
+
+
+def score_together(
+    trials: Sequence[Trial],
+    dataset: Dataset,
+    terms: Terms,
+    *,
+    go_on: GoOn | None = None,
+    deadline: float | None = None,
+    clock: Callable[[], float] = time.time,
+) -> list[Score]:
+    """Train networks on the training split and score them on the validation split.
+
+    Args:
+        trials: the networks.
+        dataset: what they learn; the test split is not looked at.
+        terms: how.
+        go_on: decides at each rung.
+        deadline: when, by the clock, training ends, to within an epoch of a few networks; None for
+            never.
+        clock: seconds.
+
+    Returns:
+        A score for each, in order. What fails is a score with a status, and changes no other.
+    """
+    late = partial(_late, deadline, clock)
+    try:
+        return _scored(trials, dataset, terms, go_on, late)
+    except Exception as error:  # noqa: BLE001 - the contract: a failure is a score
+        if len(trials) > 1:  # the others are not at fault
+            return [
+                score
+                for trial in trials
+                for score in score_together(
+                    [trial], dataset, terms, go_on=go_on, deadline=deadline, clock=clock
+                )
+            ]
+        message = str(error) or type(error).__name__
+        return [Score(id=trial.network.id, status="failed", message=message) for trial in trials]
+
+
+def own_seed(seed: int, id_: str) -> int:
+    """Return the seed of one network: a function of the search's and of its id.
+
+    Example:
+        >>> own_seed(0, "ab12") == own_seed(0, "ab12") != own_seed(1, "ab12")
+        True
+    """
+    return int(np.random.SeedSequence([seed, int(id_, 16)]).generate_state(1)[0])
+
+
+def _late(deadline: float | None, clock: Callable[[], float]) -> bool:
+    return deadline is not None and clock() >= deadline
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judge:
+    """Finds out how good states of training are.
+
+    Attributes:
+        individuals: of the trials.
+        task: what they answer.
+        inputs: rows of the validation split, standardised.
+        targets_RO: what should be answered to them.
+        scaling: mean and spread of the targets to learn, which answers of numbers lack.
+        device: that computes.
+    """
+
+    individuals: Sequence[Member]
+    task: Task
+    inputs: torch.Tensor
+    targets_RO: NDArray[np.float32]
+    scaling: tuple[NDArray[np.float64], NDArray[np.float64]]
+    device: str
+
+    def qualities(self, which: Sequence[int], states: Sequence[State]) -> list[tuple[float, float]]:
+        """Return the main metric and its standard error, of each."""
+        answers = answer_population(
+            [self.individuals[index] for index in which],
+            [state.weights for state in states],
+            self.inputs,
+            LOSS[self.task],
+            device=self.device,
+        )
+        return [self._quality(one.numpy()) for one in answers]
+
+    def _quality(self, answers_RO: NDArray[np.float32]) -> tuple[float, float]:
+        given = answers_RO
+        if self.task == "numbers":
+            mean_O, spread_O = self.scaling
+            given = (answers_RO * spread_O + mean_O).astype(np.float32)
+        found = quality(self.task, self.targets_RO, given)[MAIN_METRIC[self.task]]
+        return found, standard_error(self.task, self.targets_RO, given)
+
+
+def _scored(
+    trials: Sequence[Trial],
+    dataset: Dataset,
+    terms: Terms,
+    go_on: GoOn | None,
+    late: Callable[[], bool],
+) -> list[Score]:
+    ends, task = ends_of(dataset), dataset.task
+    individuals = [_individual(trial, ends, terms) for trial in trials]
+    features, targets_RO = dataset.examples("train")
+    mean, scale = _standardisation(trials, features, ends)
+    scaling = target_scaling(targets_RO)
+    wanted = (targets_RO - scaling[0]) / scaling[1] if task == "numbers" else targets_RO
+    lesson = Lesson(
+        torch.from_numpy((features - mean) * scale), torch.from_numpy(wanted.astype(np.float32))
+    )
+    seen, expected_RO = dataset.examples("validation")
+    inputs = torch.from_numpy((seen - mean) * scale)
+    judge = _Judge(individuals, task, inputs, expected_RO, scaling, terms.device)
+
+    def goes_on(which: Sequence[int], states: Sequence[State]) -> Sequence[bool]:
+        errors = [1 - one for one, _ in judge.qualities(which, states)]
+        costs = [trials[index].cost for index in which]
+        pairs = list(zip(errors, costs, strict=True))
+        return [True] * len(which) if go_on is None else go_on(pairs)
+
+    with one_thread():
+        states = train_population(
+            individuals,
+            lesson,
+            Course(epochs=terms.epochs, batch=terms.batch, loss=LOSS[task], schedule="one-cycle"),
+            rungs=terms.rungs,
+            goes_on=goes_on if terms.rungs else None,
+            out_of_time=late,
+            place=Place(device=terms.device, chunk=_CHUNK),
+        )
+        good = [index for index, one in enumerate(states) if one.status in ("trained", "stopped")]
+        found = judge.qualities(good, [states[index] for index in good])
+    qualities = dict(zip(good, found, strict=True))
+    return [
+        _score(trial, ends, states[index], qualities.get(index))
+        for index, trial in enumerate(trials)
+    ]
+
+
+def _standardisation(
+    trials: Sequence[Trial], features: NDArray[np.float32], ends: Ends
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return what the final training of such networks standardises by."""
+    kinds = {isinstance(one.network, ConvStack) for one in trials}
+    if len(kinds) > 1:
+        raise InputError("blocks and layers standardise rows in two ways: score them apart")
+    if ends.picture is not None and True in kinds:
+        return picture_standardisation(features, ends.picture)
+    return standardisation(features)
+
+
+def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
+    network, spread = trial.network, trial.spread
+    seed = own_seed(terms.seed, network.id)
+    recipe = Recipe(optimiser="adam", learning_rate=terms.learning_rate)
+    if isinstance(network, ConvStack):
+        return conv_individual_of(
+            network,
+            picture_of(network, ends),
+            ends.outputs,
+            seed=seed,
+            recipe=recipe,
+            weight_variance=spread.weight_variance,
+            bias_variance=spread.bias_variance,
+        )
+    if not isinstance(network, LayerGraph):
+        raise InputError(f"{network}: a population is of graphs of layers, or of blocks")
+    return individual_of(
+        network,
+        ends.features,
+        ends.outputs,
+        seed=seed,
+        recipe=recipe,
+        weight_variance=spread.weight_variance,
+        bias_variance=spread.bias_variance,
+    )
+
+
+def _score(trial: Trial, ends: Ends, state: State, found: tuple[float, float] | None) -> Score:
+    network = trial.network
+    score = Score(
+        id=network.id,
+        macs=macs(network, ends),
+        weights=weights(network, ends),
+        epochs=state.epochs,
+        message=state.message,
+    )
+    if found is None:
+        status = _STATUS.get(state.status, state.status)
+        return msgspec.structs.replace(score, status=status)
+    quality_, error = found
+    return msgspec.structs.replace(
+        score,
+        status="stopped" if state.status == "stopped" else "ok",
+        quality=quality_,
+        quality_error=error,
+    )

@@ -1,0 +1,111 @@
+"""Let processes of one pool do parts of a work; what a lost one had is done again by others."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, ExitStack
+from typing import Final, Generic, TypeVar
+
+Pool = Callable[[], AbstractContextManager[Executor]]
+"""Makes a pool of processes."""
+
+PartT = TypeVar("PartT")
+ResultT = TypeVar("ResultT")
+_TRIES: Final = 3  # of a part that was with a process that ended
+_TOGETHER: Final = 2  # of them beside other parts
+
+
+class Here(Executor):
+    """Does everything at once, in this process."""
+
+    def submit(  # type: ignore[override] # Python's own takes any arguments as well
+        self, fn: Callable[..., ResultT], /, *args: object
+    ) -> Future[ResultT]:
+        """Do it, and return what came of it; what it raises is raised now."""
+        future: Future[ResultT] = Future()
+        future.set_result(fn(*args))
+        return future
+
+
+class Crew(Generic[PartT, ResultT]):
+    """A pool that is made again where one of its processes ends.
+
+    Use it in a `with` block, which ends the processes.
+
+    Args:
+        make: makes the pool.
+        told: called after each part with how many are done and how many there are.
+    """
+
+    def __init__(
+        self,
+        make: Pool,
+        *,
+        told: Callable[[int, int], object] | None = None,
+    ) -> None:
+        self._make = make
+        self._told = told
+        self._stack = ExitStack()
+        self._executor: Executor | None = None
+
+    def __enter__(self) -> "Crew[PartT, ResultT]":
+        """Return itself; processes are started when there is work."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the pool, which ends its processes."""
+        self._stack.close()
+
+    def map(
+        self,
+        act: Callable[[PartT], ResultT],
+        parts: Sequence[PartT],
+        lost: Callable[[PartT], ResultT],
+    ) -> list[ResultT]:
+        """Do each part somewhere, and return the results in their order.
+
+        Args:
+            act: does a part.
+            parts: to be done.
+            lost: makes the result of a part that three processes ended over.
+        """
+        results: dict[int, ResultT] = {}
+        tries = [0] * len(parts)
+        while len(results) < len(parts):
+            left = [number for number in range(len(parts)) if number not in results]
+            # Which part ended a process is not known: after the second time each goes alone.
+            alone = any(tries[number] >= _TOGETHER for number in left)
+            sent = left[:1] if alone else left
+            for number in sent:
+                tries[number] += 1
+            try:
+                self._do(act, parts, sent, results)
+            except BrokenProcessPool:
+                self._renew()
+                for number in sent:
+                    if number not in results and tries[number] >= _TRIES:
+                        results[number] = lost(parts[number])
+        return [results[number] for number in range(len(parts))]
+
+    def _do(
+        self,
+        act: Callable[[PartT], ResultT],
+        parts: Sequence[PartT],
+        numbers: Sequence[int],
+        results: dict[int, ResultT],
+    ) -> None:
+        if self._executor is None:
+            self._executor = self._stack.enter_context(self._make())
+        executor = self._executor
+        futures = {executor.submit(act, parts[number]): number for number in numbers}
+        waiting: set[Future[ResultT]] = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                results[futures[future]] = future.result()
+                if self._told is not None:
+                    self._told(len(results), len(parts))
+
+    def _renew(self) -> None:
+        self._executor = None
+        self._stack.close()

@@ -1,0 +1,179 @@
+"""Search the network of a project, the first steps of a build, and say what it was worth."""
+
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+
+import msgspec
+
+from evener.artifacts.card import Baselines
+from evener.artifacts.files import load
+from evener.artifacts.front import Front, Retrained, Scored
+from evener.artifacts.project import FILE_NAME, Project, load_project
+from evener.artifacts.search_section import AlgorithmName, check_search
+from evener.artifacts.search_state import SearchState
+from evener.comm.pools import process_pool
+from evener.errors import InvalidFileError
+from evener.workflow.chunks import Here, Pool
+from evener.workflow.learn import Learning, check_packages
+from evener.workflow.opened import Progress
+from evener.workflow.steps import open_steps
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A network of the front.
+
+    Attributes:
+        id: of the network.
+        network: what it is, for people.
+        validation: quality after the short training of the search.
+        retrained: the same, trained in full, the mean over seeds; None if it was not.
+        test: quality on the test split then; nothing was chosen by it.
+        macs: multiply-accumulates per prediction.
+        weights: how many numbers it holds.
+        chosen: whether it is the one to train.
+    """
+
+    id: str
+    network: str
+    validation: float
+    retrained: float | None
+    test: float | None
+    macs: int
+    weights: int
+    chosen: bool
+
+
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a search came to.
+
+    Attributes:
+        metric: what quality is.
+        best: the best on the validation split, after the short training.
+        test: of the chosen network trained in full, the mean over seeds; None if time was up.
+        baselines: the same of what the search is held against, by name.
+        evaluations: networks that the search trained.
+        elapsed_s: how long it took, in seconds.
+        front: networks than which no other is both better and cheaper, cheapest first.
+        found: all of it.
+        kept: whether it had been searched before, with all the same.
+    """
+
+    metric: str
+    best: float
+    test: float | None
+    baselines: dict[str, float]
+    evaluations: int
+    elapsed_s: float
+    front: tuple[Member, ...]
+    found: Front
+    kept: bool
+
+
+def search_project(
+    folder: Path,
+    *,
+    algorithm: AlgorithmName | None = None,
+    budget: str | None = None,
+    workers: int = 1,
+    pool: Pool | None = None,
+    progress: Progress | None = None,
+) -> SearchResult:
+    """Search the network of a project: data, search, and the simple models beside it.
+
+    Args:
+        folder: the project, which holds `evener.toml`.
+        algorithm: in place of the project's.
+        budget: likewise, such as "10 min".
+        workers: processes that train networks.
+        pool: makes the processes, where they are no others of this machine.
+        progress: told what is being done.
+
+    Raises:
+        InputError: the project file or its data cannot be used, or another build is running.
+        MissingExtraError: a package is missing.
+    """
+    folder = folder.parent if folder.name == FILE_NAME else folder
+    project = _changed(load_project(folder), algorithm, budget)
+    check_packages()
+    with open_steps(folder) as steps:
+        learning = Learning(
+            folder=folder,
+            project=project,
+            steps=steps,
+            progress=progress,
+            pool=pool or pool_of(workers),
+        )
+        facts = learning.data()
+        front = learning.search(facts)
+        baselines = learning.baselines(facts)
+        return _result(
+            front.value,
+            baselines.value,
+            elapsed_s=_elapsed(steps.folder) or front.made.took_s,
+            kept="search" in steps.kept,
+        )
+
+
+def pool_of(workers: int) -> Pool:
+    """Return what makes so many processes; this one alone for one."""
+    return Here if workers == 1 else partial(_processes, workers)
+
+
+def _processes(workers: int) -> AbstractContextManager[Executor]:
+    return process_pool(workers)
+
+
+def _changed(project: Project, algorithm: AlgorithmName | None, budget: str | None) -> Project:
+    given = {"algorithm": algorithm, "budget": budget}
+    new = {name: value for name, value in given.items() if value is not None}
+    section = msgspec.structs.replace(project.search, **new)
+    check_search(section)
+    return msgspec.structs.replace(project, search=section)
+
+
+def _result(front: Front, baselines: Baselines, *, elapsed_s: float, kept: bool) -> SearchResult:
+    by_id = {one.score.id: one for one in front.scored}
+    members = tuple(_member(front, by_id[id_]) for id_ in front.front)
+    chosen = front.retrained_of(front.chosen)
+    names = {"random": "random search", "fixed": "fixed network"}
+    tests = {names[one.of]: fmean(one.test) for one in front.retrained if one.of in names}
+    simple = {one.name: one.test[front.metric] for one in baselines.models}
+    return SearchResult(
+        metric=front.metric,
+        best=max(one.validation for one in members),
+        test=_test(chosen),
+        baselines=tests | simple,
+        evaluations=len(front.scored),
+        elapsed_s=elapsed_s,
+        front=members,
+        found=front,
+        kept=kept,
+    )
+
+
+def _member(front: Front, one: Scored) -> Member:
+    full = front.retrained_of(one.score.id)
+    return Member(
+        id=one.score.id,
+        network=str(one.architecture),
+        validation=one.score.quality or 0.0,
+        retrained=None if full is None else full.quality,
+        test=_test(full),
+        macs=one.score.macs,
+        weights=one.score.weights,
+        chosen=one.score.id == front.chosen,
+    )
+
+
+def _test(full: Retrained | None) -> float | None:
+    return None if full is None else fmean(full.test)
+
+
+def _elapsed(state: Path) -> float | None:
+    try:
+        return load(state / f"{SearchState.kind}.json", SearchState).made.took_s
+    except InvalidFileError:
+        return None

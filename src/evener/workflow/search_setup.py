@@ -1,0 +1,177 @@
+"""What a project's [search] comes to: a space, an algorithm, limits, and where weights begin."""
+
+from collections.abc import Callable, Sequence
+from math import log2
+from typing import Final
+
+import numpy as np
+
+from evener.artifacts.front import Beginning
+from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
+from evener.artifacts.networks import Ends, macs, weights
+from evener.artifacts.search_section import SearchSection
+from evener.search.algorithm import Algorithm
+from evener.search.algorithms import make_algorithm
+from evener.search.bandit import Arm
+from evener.search.chain_space import ChainSpace
+from evener.search.chaos.domains import compensate, draw_start
+from evener.search.layer_space import LayerSpace
+from evener.search.paper import Paper
+from evener.search.rivals import Prices
+from evener.search.space import Space, costs_of
+
+_NARROWEST, _WIDEST = 64, 512  # bounds of the widest layer that suits the data
+_WIDTHS: Final = 4
+_BYTES: Final = 4  # of a weight in the network's file
+_BESIDE: Final = 4096  # bytes of a file that are no weights, about
+
+
+def space_of(section: SearchSection, ends: Ends) -> Space[LayerGraph]:
+    """Return the networks that may be found.
+
+    Args:
+        section: of the project.
+        ends: what they stand between.
+    """
+    widths = section.widths or widths_for(ends.features)
+    if section.links == "chain":
+        return ChainSpace(
+            depth=section.depth,
+            widths=widths,
+            max_nodes=section.max_nodes,
+            activations=section.activations,
+            recipes=section.recipes,
+        )
+    return LayerSpace(
+        depth=section.depth,
+        widths=widths,
+        max_nodes=section.max_nodes,
+        activations=section.activations,
+        recipes=section.recipes,
+        density=section.density,
+    )
+
+
+def widths_for(features: int) -> tuple[int, ...]:
+    """Return widths that suit so many features: the widest has about four units for each.
+
+    Example:
+        >>> widths_for(64), widths_for(3)
+        ((32, 64, 128, 256), (8, 16, 32, 64))
+    """
+    widest = min(max(1 << round(log2(4 * features)), _NARROWEST), _WIDEST)
+    return tuple(widest >> step for step in reversed(range(_WIDTHS)))
+
+
+def algorithm_of(
+    section: SearchSection, space: Space[LayerGraph], prices: Prices[LayerGraph]
+) -> Algorithm:
+    """Return how the search goes on.
+
+    Args:
+        section: of the project.
+        space: what genomes mean.
+        prices: what is made small beside the error, known before an evaluation.
+    """
+    if section.algorithm == "paper":
+        return Paper(
+            space,
+            population=section.population,
+            parents=section.parents,
+            elite=section.elite,
+            mutation=section.mutation,
+            arms=(Arm(crossover=section.crossover),),
+        )
+    return make_algorithm(
+        section.algorithm,
+        space,
+        children=section.population,
+        objectives=2,
+        costs=costs_of(space, prices),
+    )
+
+
+def spread_of(network: LayerGraph, section: SearchSection) -> Spread:
+    """Return how widely the weights of a network are drawn, by the domain that it starts in.
+
+    A layer's weights are divided by the inputs that its links bring, so that links which are not
+    there take nothing away: as if all were.
+
+    Args:
+        network: whose.
+        section: domain and seed.
+    """
+    if section.start == "random":
+        rng = np.random.default_rng([section.seed, int(network.id, 16)])
+        start = draw_start("random", network.activation, rng)
+        return Spread(
+            weight_variance=start.weight_variance * start.density,
+            bias_variance=start.bias_variance,
+        )
+    start = compensate(section.start, network.activation, 1.0)
+    return Spread(weight_variance=start.weight_variance, bias_variance=start.bias_variance)
+
+
+def beginnings_of(section: SearchSection) -> tuple[Beginning, ...]:
+    """Return where networks start, for each activation that they may have."""
+    return tuple(_beginning(section, activation) for activation in section.activations)
+
+
+def _beginning(section: SearchSection, activation: Activation) -> Beginning:
+    known = section.start != "random"
+    start = compensate(section.start if known else "critical", activation, 1.0)
+    return Beginning(
+        domain=section.start,
+        density=section.density,
+        activation=activation,
+        weight_variance=start.weight_variance if known else None,
+        chi=start.chi if known else None,
+    )
+
+
+def prices_of(section: SearchSection, ends: Ends) -> Prices[LayerGraph]:
+    """Return what is made small beside the error.
+
+    Args:
+        section: names it.
+        ends: what networks stand between.
+    """
+    count = macs if section.cost == "macs" else weights
+    return lambda networks: [(float(count(one, ends)),) for one in networks]
+
+
+def limits_of(size_bytes: float | None, ends: Ends) -> Callable[[LayerGraph], float]:
+    """Return by how much a network breaks what its file may weigh, as a share; 0 if it keeps it.
+
+    Args:
+        size_bytes: the limit; None for none.
+        ends: what networks stand between.
+
+    Example:
+        >>> limits_of(1e4, Ends(features=64, outputs=10))(LayerGraph())
+        0.0
+    """
+
+    def broken(network: LayerGraph) -> float:
+        if size_bytes is None:
+            return 0.0
+        expected = _BESIDE + _BYTES * weights(network, ends)
+        return max(expected / size_bytes - 1, 0.0)
+
+    return broken
+
+
+def fixed_network(section: SearchSection, ends: Ends) -> LayerGraph:
+    """Return a network that nobody searched for: two layers behind one another, in the middle.
+
+    Args:
+        section: widths and activations.
+        ends: what it stands between.
+    """
+    widths: Sequence[int] = section.widths or widths_for(ends.features)
+    middle = widths[len(widths) // 2]
+    return LayerGraph(
+        widths=(middle, middle),
+        links=((0, 1), (1, 2), (2, 3)),
+        activation=section.activations[0],
+    )

@@ -1,0 +1,316 @@
+"""The search of a project: generations until its end, then the best trained in full, then a choice.
+
+After each generation all that is known is written, so that a search that is killed goes on from
+there, and ends as if nothing had happened.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from math import hypot
+from pathlib import Path
+from statistics import stdev
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from evener.artifacts.files import Kept, digest, load, save
+from evener.artifacts.front import Front, Generation, Retrained, Scored
+from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.networks import Ends
+from evener.artifacts.project import TrainSection
+from evener.artifacts.score import Score
+from evener.artifacts.search_section import SearchSection
+from evener.artifacts.search_state import SearchState
+from evener.errors import EvenerError, InputError, InvalidFileError
+from evener.workflow.chunks import Crew
+from evener.workflow.opened import Progress
+
+if TYPE_CHECKING:
+    from evener.search.choose import Rated
+    from evener.train.retrain import Found, Full
+    from evener.train.trials import Rows, Trial
+
+SHARE: Final = 0.75
+"""Of the budget, that generations may take; training the best in full has the rest."""
+
+_INPUTS: Final = "inputs"
+_BOUNDS: Final = ("budget", "generations", "evaluations", "finalists", "seeds", "together")
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a search is for.
+
+    Attributes:
+        section: how to search.
+        train: how the chosen network will be trained.
+        ends: what networks stand between.
+        metric: what quality is.
+        quality: the least that a network must come to, if there is a limit.
+        size_bytes: the most that its file may take, if there is a limit.
+    """
+
+    section: SearchSection
+    train: TrainSection
+    ends: Ends
+    metric: str = "accuracy"
+    quality: float | None = None
+    size_bytes: float | None = None
+
+
+class Searching:
+    """One search.
+
+    Args:
+        wanted: what it is for.
+        rows: what networks learn.
+        path: file of its state.
+        inputs: all that scores depend on, encodable as JSON.
+        crew: processes that train.
+        tell: told how far it is.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        rows: "Rows",
+        *,
+        path: Path,
+        inputs: Mapping[str, object],
+        crew: Crew[Any, Any],
+        tell: Progress | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        from evener.search.rivals import Rivals
+        from evener.workflow.search_setup import algorithm_of, limits_of, prices_of, space_of
+
+        section = wanted.section
+        self._wanted, self._section, self._rows = wanted, section, rows
+        self._path, self._crew, self._tell, self._clock = path, crew, tell, clock
+        bare = msgspec.structs.replace(section, **dict.fromkeys(_BOUNDS))
+        self._key = digest({"inputs": dict(inputs), "section": bare})
+        state = self._read()
+        self._begun = clock() - (0.0 if state is None else state.made.took_s)
+        self._prices = prices_of(section, wanted.ends)
+        space = space_of(section, wanted.ends)
+        self._rivals = Rivals(
+            space,
+            algorithm_of(section, space, self._prices),
+            seed=section.seed,
+            population=section.population,
+            most=section.most,
+            evaluate=self._evaluate,
+            prices=self._prices,
+            names=(section.cost,),
+            limits=limits_of(wanted.size_bytes, wanted.ends),
+            state=None if state is None else state.value,
+        )
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds that went into it so far, from all its starts."""
+        return self._clock() - self._begun
+
+    def run(self) -> Front:
+        """Search to the end, and return what was found.
+
+        Raises:
+            InputError: nothing could be scored, for the budget or a limit.
+            EvenerError: nothing could be scored for another reason.
+        """
+        limit_s = SHARE * self._section.budget_s
+        while len(self._rivals.generations) < self._section.generations:
+            left_s = limit_s - self.spent_s
+            if left_s <= 0 or not self._rivals.advance(left_s):
+                break
+            self._write()
+            self._say()
+        return self._finish()
+
+    def _say(self) -> None:
+        if self._tell is None or not self._rivals.generations:
+            return
+        done, last = len(self._rivals.generations), self._rivals.generations[-1]
+        self._tell(
+            progress_of(last, done, self._section, self.spent_s), done, self._section.generations
+        )
+
+    def _evaluate(
+        self, batch: Sequence[LayerGraph], *, budget_s: float | None, seed: int
+    ) -> list[Score]:
+        """Score networks by a short training, in parts that do not depend on who does them."""
+        from evener.search.halving import best_third
+        from evener.train.trials import Terms, Trial, score_rows
+        from evener.workflow.search_setup import spread_of
+
+        section, train = self._section, self._wanted.train
+        terms = Terms(
+            epochs=section.epochs,
+            batch=train.batch,
+            learning_rate=train.learning_rate,
+            seed=seed,
+            rungs=section.rungs,
+            device=section.device,
+        )
+        trials = [
+            Trial(network=one, spread=spread_of(one, section), cost=prices[0])
+            for one, prices in zip(batch, self._prices(batch), strict=True)
+        ]
+        ordered = sorted(trials, key=lambda one: (one.cost, one.network.id))
+        count = -(-len(ordered) // section.together)
+        bounds = [len(ordered) * number // count for number in range(count + 1)]
+        parts = [tuple(ordered[first:last]) for first, last in pairwise(bounds)]
+        deadline = None if budget_s is None else self._clock() + budget_s
+        act = partial(score_rows, self._rows, terms, best_third, deadline)
+        found = [score for part in self._crew.map(act, parts, _lost) for score in part]
+        by_id = {score.id: score for score in found}
+        return [by_id[one.id] for one in batch]
+
+    def _finish(self) -> Front:
+        from evener.workflow.search_setup import beginnings_of, fixed_network
+
+        state = self._rivals.state()
+        rated = self._front(state)
+        if not rated:
+            raise _nothing_found(state.scored, self._section)
+        fixed = fixed_network(self._section, self._wanted.ends)
+        [score] = self._evaluate([fixed], budget_s=None, seed=self._section.seed)
+        retrained, chosen = self._retrain(state, rated, fixed)
+        self._write()
+        return Front(
+            scored=state.scored,
+            front=tuple(one.id for one in sorted(rated, key=lambda one: (one.cost, one.quality))),
+            chosen=chosen,
+            metric=self._wanted.metric,
+            objectives=("error", self._section.cost),
+            random=state.random,
+            fixed=Scored(architecture=fixed, score=score),
+            generations=state.generations,
+            retrained=retrained,
+            beginnings=beginnings_of(self._section),
+        )
+
+    def _front(self, state: SearchState) -> "list[Rated]":
+        from evener.search.choose import Rated
+
+        by_id = {one.score.id: one for one in state.scored}
+        found = [by_id[network.id] for network in self._rivals.front()]
+        return [
+            Rated(one.score.id, one.objectives[1], one.score.quality, one.score.quality_error)
+            for one in found
+            if one.score.quality is not None
+        ]
+
+    def _retrain(
+        self, state: SearchState, front: "Sequence[Rated]", fixed: LayerGraph
+    ) -> tuple[tuple[Retrained, ...], str]:
+        """Train the finalists in full, and those that they are held against; return the choice."""
+        from evener.search.choose import Rated, choose, finalists
+
+        section, required = self._section, self._wanted.quality
+        of_front = finalists(front, required, section.finalists)
+        graphs = {one.score.id: one.architecture for one in (*state.scored, *state.random)}
+        runs: list[tuple[str, Any]] = [("front", graphs[one.id]) for one in of_front]
+        drawn = [one for one in state.random if one.score.quality is not None]
+        if drawn:
+            best = max(drawn, key=lambda one: (one.score.quality or 0.0, -one.score.macs))
+            runs.append(("random", best.architecture))
+        runs.append(("fixed", fixed))
+        retrained = self._train_all(runs)
+        rated = []
+        for one in of_front:
+            full = next((r for r in retrained if (r.id, r.of) == (one.id, "front")), None)
+            if full is not None:
+                spread = stdev(full.validation) / len(full.validation) ** 0.5
+                rated.append(Rated(one.id, one.cost, full.quality, hypot(one.error, spread)))
+        return tuple(retrained), (choose(rated, required) if rated else of_front[0]).id
+
+    def _train_all(self, runs: Sequence[tuple[Any, LayerGraph]]) -> list[Retrained]:
+        from evener.train.retrain import Full, train_in_full
+        from evener.workflow.search_setup import spread_of
+
+        section, train = self._section, self._wanted.train.plain
+        if self._tell is not None:
+            self._tell(f"training {len({one.id for _, one in runs})} networks in full", 0, 0)
+        wanted = {one.id: one for _, one in runs}
+        parts = [
+            Full(network=one, spread=spread_of(one, section), seed=train.seed + number)
+            for one in wanted.values()
+            for number in range(section.seeds)
+        ]
+        deadline = self._begun + section.budget_s
+        act = partial(train_in_full, self._rows, train, deadline)
+        results: list[Found | None] = self._crew.map(act, parts, _gone)
+        found: dict[str, list[Found]] = {}
+        for part, result in zip(parts, results, strict=True):
+            if result is not None:
+                found.setdefault(part.network.id, []).append(result)
+        return [
+            Retrained(
+                id=one.id,
+                of=of,
+                validation=tuple(each.validation for each in found[one.id]),
+                test=tuple(each.test for each in found[one.id]),
+            )
+            for of, one in runs
+            if len(found.get(one.id, ())) == section.seeds
+        ]
+
+    def _read(self) -> Kept[SearchState] | None:
+        try:
+            kept = load(self._path, SearchState)
+        except InvalidFileError:
+            return None  # none yet, damaged, or of another version
+        return kept if kept.made_from.get(_INPUTS) == self._key else None
+
+    def _write(self) -> None:
+        save(self._path, self._rivals.state(), made_from={_INPUTS: self._key}, took_s=self.spent_s)
+
+
+def progress_of(last: Generation, done: int, section: SearchSection, spent_s: float) -> str:
+    """Say how far a search is.
+
+    Args:
+        last: the generation that ended last.
+        done: how many have.
+        section: how many there may be, and for how long.
+        spent_s: that they took.
+    """
+    best = "-" if last.best is None else f"{last.best:.4g}"
+    drawn = "-" if last.random_best is None else f"{last.random_best:.4g}"
+    words = [f"best {best} (random search {drawn})", f"{last.front} on the front"]
+    if last.diversity is not None:
+        words.append(f"diversity {last.diversity:.2f}")
+    if last.lambda_ is not None:
+        words.append(f"λ {last.lambda_:.2f}")
+    left_s = min(spent_s / done * (section.generations - done), SHARE * section.budget_s - spent_s)
+    return f"generation {done}: {', '.join(words)}; about {max(left_s, 0):.0f} s left"
+
+
+def _lost(part: "Sequence[Trial]") -> list[Score]:
+    message = "three processes that trained it ended; give it more memory, or make it smaller"
+    return [Score(id=one.network.id, status="failed", message=message) for one in part]
+
+
+def _gone(_part: "Full") -> None:
+    """Return what is known of a training that three processes ended over."""
+
+
+def _nothing_found(scored: Sequence[Scored], section: SearchSection) -> EvenerError:
+    if not scored:
+        return InputError(
+            f"no network was tried in {section.budget}: every one breaks a limit, such as a hard "
+            "requirement on the size, or the time was up before the first generation ended; "
+            "loosen the limit, or raise search.budget"
+        )
+    # A failure is ours to explain; a budget or a learning rate is the project's to change.
+    failed = [one for one in scored if one.score.status == "failed"]
+    told = (failed or list(scored))[0]
+    kind = EvenerError if failed else InputError
+    why = f": {told.score.message}" if told.score.message else ""
+    return kind(
+        f"none of the {len(scored)} networks could be scored; {told.architecture}: "
+        f"{told.score.status}{why}"
+    )

@@ -1,0 +1,113 @@
+"""Scoring networks by a short training in one batch."""
+
+import pickle
+from collections.abc import Sequence
+from itertools import count
+
+import msgspec
+import pytest
+
+from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
+from evener.artifacts.project import DataSection
+from evener.data.dataset import Dataset
+from evener.errors import InputError
+from evener.train.trials import Rows, Terms, Trial, score_rows, score_together
+
+CHAIN = LayerGraph(widths=(16,), links=((0, 1), (1, 2)))
+SKIPPING = LayerGraph(
+    widths=(24, 8), links=((0, 1), (0, 2), (1, 2), (1, 3), (2, 3)), activation="gelu"
+)
+LINEAR = LayerGraph()
+TERMS = Terms(epochs=20, batch=16, learning_rate=0.02, seed=3)
+
+
+def trial(network: LayerGraph, cost: float = 0.0) -> Trial:
+    return Trial(network=network, spread=Spread(), cost=cost)
+
+
+def with_rate(rate: float) -> LayerGraph:
+    return msgspec.structs.replace(CHAIN, recipe=Recipe(optimiser="sgd", learning_rate=rate))
+
+
+def test_scores_come_in_order_with_cost_and_error(rings: Dataset) -> None:
+    scores = score_together([trial(SKIPPING), trial(LINEAR)], rings, TERMS)
+
+    assert [one.id for one in scores] == [SKIPPING.id, LINEAR.id]
+    assert [one.macs for one in scores] == [SKIPPING.macs(3, 2), LINEAR.macs(3, 2)]
+    assert [one.weights for one in scores] == [SKIPPING.weights(3, 2), LINEAR.weights(3, 2)]
+    assert [one.status for one in scores] == ["ok", "ok"]
+    best, line = (one.quality or 0.0 for one in scores)
+    assert best >= 0.9 > line
+    assert scores[0].quality_error == pytest.approx((best * (1 - best) / 60) ** 0.5)
+
+
+def test_a_score_is_that_of_the_network_alone(rings: Dataset) -> None:
+    networks = [CHAIN, SKIPPING, LINEAR]
+
+    together = score_together([trial(one) for one in networks], rings, TERMS)
+    alone = [score_together([trial(one)], rings, TERMS)[0] for one in reversed(networks)]
+
+    assert together == alone[::-1]
+
+
+def test_a_score_depends_on_the_seed(rings: Dataset) -> None:
+    terms = [msgspec.structs.replace(TERMS, epochs=2, seed=seed) for seed in range(5)]
+
+    assert len({score_together([trial(CHAIN)], rings, one)[0].quality for one in terms}) > 1
+
+
+def test_one_that_diverges_says_why_and_changes_no_other(rings: Dataset) -> None:
+    wild = with_rate(1e30)
+
+    [beside, score] = score_together([trial(CHAIN), trial(wild)], rings, TERMS)
+
+    assert (score.status, score.quality) == ("diverged", None)
+    assert "Lower its learning rate" in score.message
+    assert beside == score_together([trial(CHAIN)], rings, TERMS)[0]
+
+
+def test_one_that_is_no_network_fails_and_changes_no_other(rings: Dataset) -> None:
+    loose = LayerGraph(widths=(4,), links=((0, 1),))
+
+    [beside, score] = score_together([trial(CHAIN), trial(loose)], rings, TERMS)
+
+    assert (score.status, score.quality) == ("failed", None)
+    assert "nothing leads to its output" in score.message
+    assert beside == score_together([trial(CHAIN)], rings, TERMS)[0]
+
+
+def test_what_no_time_is_left_for_is_out_of_budget(rings: Dataset) -> None:
+    ticks = count()
+
+    [score] = score_together([trial(CHAIN)], rings, TERMS, deadline=5, clock=lambda: next(ticks))
+
+    assert (score.status, score.epochs, score.quality) == ("out_of_budget", 5, None)
+    assert "the time was up after 5 of 20 epochs" in score.message
+
+
+def test_at_a_rung_those_stop_that_are_not_chosen_and_keep_their_quality(rings: Dataset) -> None:
+    terms = msgspec.structs.replace(TERMS, rungs=(5,))
+    seen: list[Sequence[tuple[float, float]]] = []
+
+    def first_only(objectives: Sequence[tuple[float, float]]) -> list[bool]:
+        seen.append(objectives)
+        return [True, *[False] * (len(objectives) - 1)]
+
+    scores = score_together([trial(CHAIN, 1.0), trial(LINEAR, 2.0)], rings, terms, go_on=first_only)
+
+    assert [(one.status, one.epochs) for one in scores] == [("ok", 20), ("stopped", 5)]
+    assert scores[0] == score_together([trial(CHAIN)], rings, TERMS)[0]
+    quality = scores[1].quality
+    assert quality is not None
+    assert [cost for _, cost in seen[0]] == [1.0, 2.0]
+    assert seen[0][1][0] == pytest.approx(1 - quality)
+
+
+def test_another_process_loads_the_rows_by_itself(rings: Dataset) -> None:
+    section = DataSection(source="digits")
+    here = Rows("", section, rings.sha256, loaded=rings)
+    there: Rows = pickle.loads(pickle.dumps(here))  # noqa: S301 - what was just written
+
+    assert score_rows(here, TERMS, None, None, [trial(LINEAR)])[0].status == "ok"
+    with pytest.raises(InputError, match="the rows of digits changed during the search"):
+        score_rows(there, TERMS, None, None, [trial(LINEAR)])

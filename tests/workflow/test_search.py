@@ -1,0 +1,250 @@
+"""The search of a project survives being killed, keeps its limits, and says what it is worth."""
+
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from evener.artifacts.files import load
+from evener.artifacts.front import Front
+from evener.artifacts.networks import Ends, weights
+from evener.artifacts.search_section import SearchSection
+from evener.artifacts.search_state import SearchState
+from evener.errors import InputError
+from evener.workflow.search import SearchResult, search_project
+from evener.workflow.searching import Searching
+
+pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
+
+PROGRAM = Path(__file__).parent / "search_program.py"
+ENDS = Ends(features=3, outputs=2)
+TOML = """
+[data]
+source = "rows.csv"
+target = "kind"
+
+[search]
+population = 4
+generations = 5
+epochs = 3
+depth = 3
+widths = [4, 8, 16, 32]
+finalists = 2
+together = 3
+
+[train]
+epochs = 4
+"""
+
+
+def write_project(folder: Path, more: str = "") -> Path:
+    """Write a project of two kinds of row that a circle tells apart."""
+    folder.mkdir()
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    lines = [
+        f"{a:.4f},{b:.4f},{c:.4f},{'in' if a * a + b * b < 1 else 'out'}"
+        for a, b, c in rows.tolist()
+    ]
+    (folder / "rows.csv").write_text("\n".join(["a,b,c,kind", *lines]) + "\n")
+    (folder / "evener.toml").write_text(TOML + more)
+    return folder
+
+
+def change(project: Path, old: str, new: str) -> None:
+    path = project / "evener.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def front_of(project: Path) -> Front:
+    return load(project / ".evener" / "front.json", Front).value
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SearchResult]:
+    """Search a project that nobody kills or changes."""
+    project = write_project(tmp_path_factory.mktemp("undisturbed") / "project")
+    return project, search_project(project)
+
+
+@pytest.fixture
+def searched(undisturbed: tuple[Path, SearchResult], tmp_path: Path) -> Path:
+    """Copy the project that was searched."""
+    shutil.copytree(undisturbed[0], tmp_path / "project")
+    return tmp_path / "project"
+
+
+def test_it_ends_with_a_front_and_what_it_is_held_against(
+    undisturbed: tuple[Path, SearchResult],
+) -> None:
+    project, result = undisturbed
+    found = front_of(project)
+
+    assert result.found == found
+    assert result.evaluations == len(found.scored) == len(found.random)
+    assert {"random search", "fixed network", "linear", "forest"} <= set(result.baselines)
+    assert [one.id for one in result.front] == list(found.front)
+    assert [one.macs for one in result.front] == sorted(one.macs for one in result.front)
+    assert result.best == max(one.validation for one in result.front)
+    (chosen,) = [one for one in result.front if one.chosen]
+    assert (chosen.id, chosen.test) == (found.chosen, result.test)
+    assert {len(one.validation) for one in found.retrained} == {3}
+    assert [one.evaluations for one in found.generations][-1] == result.evaluations
+    assert result.elapsed_s > 0
+
+
+def test_a_search_that_was_done_is_not_done_again(
+    searched: Path, undisturbed: tuple[Path, SearchResult]
+) -> None:
+    again = search_project(searched)
+
+    assert again.kept
+    assert msgspec.structs.replace(again, kept=False) == undisturbed[1]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_killed_at_random_it_goes_on_and_ends_in_the_same_front(
+    tmp_path: Path, undisturbed: tuple[Path, SearchResult], seed: int
+) -> None:
+    project = write_project(tmp_path / "project")
+    state = project / ".evener" / "search.json"
+    rng = random.Random(seed)  # noqa: S311 - when to kill
+    kills = 0
+    while kills < 3:
+        before = state.stat().st_mtime_ns if state.exists() else 0
+        program = subprocess.Popen([sys.executable, str(PROGRAM), str(project)])
+        deadline = time.monotonic() + 60
+        while program.poll() is None and time.monotonic() < deadline:
+            if state.exists() and state.stat().st_mtime_ns != before:
+                break  # a generation is over
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.2))
+        if program.poll() is not None:
+            break
+        program.kill()
+        program.wait()
+        kills += 1
+
+    search_project(project)
+
+    assert kills
+    assert front_of(project) == undisturbed[1].found
+
+
+def test_any_number_of_processes_finds_the_same(
+    tmp_path: Path, undisturbed: tuple[Path, SearchResult]
+) -> None:
+    project = write_project(tmp_path / "project")
+
+    assert search_project(project, workers=3).found == undisturbed[1].found
+
+
+def test_a_search_of_more_generations_goes_on_from_the_last(
+    searched: Path, undisturbed: tuple[Path, SearchResult]
+) -> None:
+    change(searched, "generations = 5", "generations = 7")
+
+    result = search_project(searched)
+
+    before = undisturbed[1].found
+    assert not result.kept
+    assert result.found.scored[: len(before.scored)] == before.scored
+    assert len(result.found.generations) == 7
+
+
+@pytest.mark.parametrize("algorithm", ["paper", "regularized", "islands", "nsga2", "random"])
+def test_every_algorithm_searches(tmp_path: Path, algorithm: Any) -> None:  # noqa: ANN401 - a name
+    project = write_project(tmp_path / "project")
+    change(project, "generations = 5", "generations = 3")
+    change(project, "epochs = 4", "epochs = 1")
+
+    result = search_project(project, algorithm=algorithm)
+
+    assert 4 <= result.evaluations <= 12
+    assert result.test is not None
+
+
+def test_a_network_above_the_limit_on_the_size_is_never_trained(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project", '\n[requirements]\nsize = "<= 5 kB"\n')
+
+    found = search_project(project).found
+
+    largest = max(weights(one.architecture, ENDS) for one in (*found.scored, *found.random))
+    assert 4096 + 4 * largest <= 5000
+
+
+def test_a_limit_that_no_network_keeps_is_said(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project", '\n[requirements]\nsize = "<= 1 B"\n')
+
+    with pytest.raises(InputError, match="no network was tried in 10 min: every one breaks a lim"):
+        search_project(project)
+
+
+def test_recipes_and_halving_and_the_papers_preset_go_together(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "[search]\n", '[search]\npreset = "table1"\nhalving = true\n')
+    change(project, "epochs = 3", "epochs = 9")
+
+    found = search_project(project).found
+
+    statuses = {one.score.status for one in found.scored}
+    assert "stopped" in statuses
+    assert "ok" in statuses
+    assert all(one.architecture.recipe is not None for one in found.scored)  # type: ignore[union-attr] # graphs
+    assert [one.chi for one in found.beginnings] == [1.0]
+
+
+class Ticking:
+    """A clock that begins now, and by which each look takes some seconds."""
+
+    def __init__(self, each_s: float) -> None:
+        self._ticks: Iterator[int] = count()
+        self._begun, self._each_s = time.time(), each_s
+
+    def __call__(self) -> float:
+        return self._begun + next(self._ticks) * self._each_s
+
+
+def test_generations_end_when_their_share_of_the_budget_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = write_project(tmp_path / "project")
+    monkeypatch.setattr("evener.workflow.learn.Searching", partial(Searching, clock=Ticking(60.0)))
+
+    found = search_project(project, budget="8 min").found
+
+    assert 1 <= len(found.generations) < 5
+    assert found.chosen in found.front
+
+
+def test_what_a_search_depends_on_is_in_its_state(searched: Path) -> None:
+    state = load(searched / ".evener" / "search.json", SearchState)
+    change(searched, "epochs = 3", "epochs = 2")
+
+    search_project(searched)
+
+    after = load(searched / ".evener" / "search.json", SearchState)
+    assert state.made_from != after.made_from
+
+
+def test_the_preset_is_the_papers_table_and_single_settings_may_differ(tmp_path: Path) -> None:
+    from evener.artifacts.project import load_project
+
+    project = write_project(tmp_path / "project")
+    change(project, "[search]\n", '[search]\npreset = "table1"\n')
+
+    section = load_project(project).search
+
+    assert (section.algorithm, section.density, section.recipes) == ("paper", 0.786, True)
+    assert (section.population, section.epochs) == (4, 3)
+    assert SearchSection().algorithm == "screened"
