@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from evener.workflow import run_on_board as run_on_board
     from evener.workflow import serve_network as serve_network
     from evener.workflow import split_network as split_network
+    from evener.workflow.estimators import EvenerClassifier as EvenerClassifier
+    from evener.workflow.estimators import EvenerRegressor as EvenerRegressor
 
 __version__ = "0.1.0"
 
@@ -39,6 +41,8 @@ _HOME: Final = {
     "Contest": "evener.workflow",
     "Cutting": "evener.workflow",
     "Engines": "evener.workflow",
+    "EvenerClassifier": "evener.workflow.estimators",
+    "EvenerRegressor": "evener.workflow.estimators",
     "Manner": "evener.workflow",
     "PrecisionWish": "evener.workflow",
     "Wish": "evener.workflow",

@@ -16,6 +16,7 @@ from evener.artifacts.comparison import Comparison, Ratio, Row
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.files import Artifact, Kept, Made
 from evener.artifacts.front import Front, Generation, Retrained, Scored
+from evener.artifacts.machine_costs import CoreRates, MachineCosts
 from evener.artifacts.page import Page
 from evener.artifacts.plan import Lane, Measured, Part, Plan, Stage
 from evener.artifacts.plans import Plans
@@ -50,6 +51,21 @@ MACHINE = Machine(
         ),
     ),
     runtimes={"onnxruntime": "1.32.0"},
+)
+MACHINE_COSTS = MachineCosts(
+    machine=MACHINE,
+    rates=(
+        CoreRates(
+            processor="cpu0",
+            cores=1,
+            runtime="onnxruntime",
+            fixed_s=1e-5,
+            seconds={"product_gmac": 0.05, "layers": 1e-6},
+        ),
+    ),
+    hand_off=HandOff(fixed_s=2e-5),
+    error=0.1,
+    error_p90=0.4,
 )
 ABSENT = {"openvino": "it needs the extra 'openvino': pip install 'evener[openvino]'"}
 PLAN = Plan(
@@ -321,6 +337,7 @@ def artifacts() -> tuple[Artifact, ...]:
         DATASET,
         FRONT,
         MACHINE,
+        MACHINE_COSTS,
         Page(path="report.html", sha256="ab" * 32),
         PLAN,
         PLANS,

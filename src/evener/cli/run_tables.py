@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Group, RenderableType
 
 from evener.artifacts.comparison import Comparison
+from evener.artifacts.machine_costs import MachineCosts
 from evener.artifacts.plan import Lane, Plan
 from evener.artifacts.plans import Plans
 from evener.artifacts.processors import Machine
@@ -43,6 +44,31 @@ def _(machine: Machine) -> RenderableType:
             rows,
         ),
         f"runtimes: {versions or 'none'}",
+    )
+
+
+@lay_out.register
+def _(costs: MachineCosts) -> RenderableType:
+    rows = [
+        (
+            one.processor,
+            str(one.cores),
+            one.runtime,
+            show(one.fixed_s, "time"),
+            feature,
+            show(seconds, "time"),
+        )
+        for one in costs.rates
+        for feature, seconds in one.seconds.items()
+        if seconds
+    ]
+    return Group(
+        table(
+            f"cost model of {costs.machine.host}",
+            ("processor", ">cores", "runtime", ">a segment", "feature", ">a unit of it"),
+            rows,
+        ),
+        f"error: {costs.error:.0%} in the median, {costs.error_p90:.0%} for nine in ten",
     )
 
 

@@ -28,6 +28,7 @@ from evener.workflow.explain import explain_network as explain_network
 from evener.workflow.frames import Writing as Writing
 from evener.workflow.manner import Manner as Manner
 from evener.workflow.network_cost import NetworkCost as NetworkCost
+from evener.workflow.network_cost import cost_here as cost_here
 from evener.workflow.network_cost import cost_on_board as cost_on_board
 from evener.workflow.opened import Opened as Opened
 from evener.workflow.opened import find_absent as find_absent

@@ -21,7 +21,11 @@ from evener.network.draft import draft_network, file_bytes
 from evener.network.model import Network
 from evener.plan.board import board_profile
 from evener.plan.limits import Limits
+from evener.plan.machine import machine_profile
 from evener.plan.predict import predict_plan
+from evener.runtime import usable
+from evener.workflow.machine_costs import machine_costs
+from evener.workflow.opened import Progress, usable_processors
 
 Cost = Mapping[str, float]
 """`period_s`, `latency_s` and, where it is known, `energy_j` of the best plan; `size_bytes`."""
@@ -141,6 +145,40 @@ def cost_on_board(
     return NetworkCost(
         ends,
         profile_of,
+        requirements=requirements,
+        objective=objective,
+        processors=processors,
+    )
+
+
+def cost_here(
+    ends: Ends,
+    *,
+    requirements: Sequence[Requirement] = (),
+    objective: Objective = "throughput",
+    processors: Sequence[str] | None = None,
+    runtimes: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> NetworkCost:
+    """Return what networks cost on this machine, by a cost model that is measured once and kept.
+
+    Args:
+        ends: inputs and outputs of all networks.
+        requirements: limits to plan within.
+        objective: what plans are to be best at.
+        processors: names of those that may be used; all if None.
+        runtimes: names of those that may run; all installed ones if None.
+        progress: told what is being measured.
+
+    Raises:
+        InputError: an unknown runtime.
+    """
+    chosen = usable(runtimes, "all")
+    machine = usable_processors(chosen, runtimes, "all")
+    costs = machine_costs(machine, chosen, progress=progress).value
+    return NetworkCost(
+        ends,
+        partial(machine_profile, costs),
         requirements=requirements,
         objective=objective,
         processors=processors,

@@ -1,0 +1,263 @@
+"""Evener as estimators of scikit-learn: a search for a network, and its training, behind `fit`.
+
+They keep to scikit-learn's rules, so that pipelines, cross-validation and searches over
+hyperparameters take them as they take any other. Shapes in names: R rows, F features, O outputs.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evener.artifacts.dataset import Task
+from evener.data.dataset import Dataset, make_dataset
+from evener.data.split import Split
+from evener.errors import InputError, MissingExtraError
+from evener.workflow.fitting import Effort, find_network, train_found
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.model_selection import train_test_split
+    from sklearn.utils import check_random_state, column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise MissingExtraError("estimators", extra="train") from error
+
+_FEWEST: Final = 5  # rows that are divided into those to learn from and those to choose by
+_SEEDS: Final = 2**31 - 1
+
+
+class _NetworkEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    """What both estimators share; scikit-learn asks for inheritance.
+
+    Args:
+        networks: how many networks are tried.
+        budget_s: seconds after which no further one is tried; None for no limit.
+        depth: most hidden layers.
+        widths: units that a layer may have, in ascending order.
+        trial_epochs: passes over the rows for each network that is tried.
+        epochs: passes for the one that is chosen, over all rows.
+        batch_size: rows of a step.
+        learning_rate: of AdamW, at its peak.
+        validation_share: of the rows, that networks are chosen by.
+        random_state: a seed, a RandomState, or None for another network each time.
+    """
+
+    def __init__(
+        self,
+        *,
+        networks: int = 12,
+        budget_s: float | None = None,
+        depth: int = 3,
+        widths: Sequence[int] = (16, 32, 64, 128),
+        trial_epochs: int = 15,
+        epochs: int = 60,
+        batch_size: int = 32,
+        learning_rate: float = 0.003,
+        validation_share: float = 0.2,
+        random_state: "int | np.random.RandomState | None" = None,
+    ) -> None:
+        self.networks = networks
+        self.budget_s = budget_s
+        self.depth = depth
+        self.widths = widths
+        self.trial_epochs = trial_epochs
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.validation_share = validation_share
+        self.random_state = random_state
+
+    def to_onnx(self) -> bytes:
+        """Return the network as an ONNX file, for `evener plan`, `run` and `serve`.
+
+        It takes rows of numbers in single precision, and answers with probabilities of the classes
+        or with the numbers.
+        """
+        from evener.train.export import export_onnx
+
+        check_is_fitted(self)
+        return export_onnx(self.trained_)
+
+    def _find(
+        self, x_RF: NDArray[np.float64], answers: NDArray[Any], names: Sequence[str], task: Task
+    ) -> None:
+        """Search by a part of the rows, and train what was found on all."""
+        seed = int(check_random_state(self.random_state).randint(_SEEDS))
+        effort = Effort(
+            networks=self.networks,
+            budget_s=self.budget_s,
+            depth=self.depth,
+            widths=tuple(self.widths),
+            trial_epochs=self.trial_epochs,
+            epochs=self.epochs,
+            batch=self.batch_size,
+            learning_rate=self.learning_rate,
+            seed=seed,
+        )
+        every = np.arange(len(x_RF))
+        train, chosen_by = _parts(answers, task, self.validation_share, seed)
+        searched = _dataset(x_RF, answers, names, task, Split(train, chosen_by, chosen_by))
+        whole = _dataset(x_RF, answers, names, task, Split(every, chosen_by, chosen_by))
+        self.network_ = find_network(searched, effort)
+        self.trained_ = train_found(self.network_, whole, effort)
+
+    def _answers(self, x: ArrayLike) -> NDArray[np.float64]:
+        from evener.train.exact import exact_answers
+
+        check_is_fitted(self)
+        return exact_answers(self.trained_, validate_data(self, x, dtype=np.float64, reset=False))
+
+
+class EvenerClassifier(ClassifierMixin, _NetworkEstimator):  # type: ignore[misc] # as above
+    """Tells classes apart by a network that a search finds for the rows.
+
+    The parameters are those of the search: see `evener.workflow.fitting.Effort`; `batch_size` is
+    its `batch`, and `validation_share` of the rows networks are chosen by.
+
+    Attributes:
+        classes_: the classes, in the order of the probabilities.
+        network_: the shape of the network that was found.
+        trained_: it with its weights.
+        n_features_in_: features that a row has.
+
+    Example:
+        >>> from sklearn.datasets import load_iris
+        >>> x, y = load_iris(return_X_y=True)
+        >>> found = EvenerClassifier(networks=2, trial_epochs=5, random_state=0).fit(x, y)
+        >>> found.score(x, y) > 0.9
+        True
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Search for a network and train it.
+
+        Args:
+            X: (R, F), numbers.
+            y: (R,), the class of each row.
+
+        Raises:
+            ValueError: rows or classes that nothing can be learned from, as scikit-learn says it.
+            InputError: parameters that find nothing.
+        """
+        x_RF, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, labels_R = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        self._find(x_RF, labels_R, [str(one) for one in self.classes_], "classes")
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of each class, (R, classes).
+
+        Args:
+            X: (R, F), numbers.
+        """
+        return self._answers(X)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most likely class of each row, (R,).
+
+        Args:
+            X: (R, F), numbers.
+        """
+        probabilities_RO = self.predict_proba(X)
+        predicted_R: NDArray[Any] = self.classes_[probabilities_RO.argmax(axis=1)]
+        return predicted_R
+
+
+class EvenerRegressor(RegressorMixin, _NetworkEstimator):  # type: ignore[misc] # as above
+    """Predicts numbers by a network that a search finds for the rows.
+
+    The parameters are those of `EvenerClassifier`.
+
+    Attributes:
+        network_: the shape of the network that was found.
+        trained_: it with its weights.
+        n_features_in_: features that a row has.
+
+    Example:
+        >>> x = np.linspace(-1, 1, 200).reshape(-1, 1)
+        >>> found = EvenerRegressor(networks=2, trial_epochs=5, random_state=0).fit(x, x[:, 0] ** 2)
+        >>> found.predict([[0.5]]).shape
+        (1,)
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Search for a network and train it.
+
+        Args:
+            X: (R, F), numbers.
+            y: (R,) or (R, O), what is to be predicted of each row.
+
+        Raises:
+            ValueError: rows or numbers that nothing can be learned from, as scikit-learn says it.
+            InputError: parameters that find nothing.
+        """
+        x_RF, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        targets = np.asarray(y, dtype=np.float64)
+        self._one_output = targets.ndim == 1
+        targets_RO = targets.reshape(len(targets), -1)
+        names = [f"output {number}" for number in range(targets_RO.shape[1])]
+        self._find(x_RF, targets_RO, names, "numbers")
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the number, or numbers, of each row, of the shape that `fit` was given.
+
+        Args:
+            X: (R, F), numbers.
+        """
+        answers_RO = self._answers(X)
+        return answers_RO[:, 0] if self._one_output else answers_RO
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 - scikit-learn's protocol
+        """Say that several numbers may be predicted of a row."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _parts(
+    answers: NDArray[Any], task: Task, share: float, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows to learn from and those to choose by; of few rows all are for both."""
+    rows = np.arange(len(answers))
+    if not 0 < share < 1:
+        raise InputError(f"a validation_share of {share}: give one between 0 and 1")
+    if len(rows) < _FEWEST:
+        return rows, rows
+    kept = max(1, round(share * len(rows)))
+    counts = np.bincount(answers) if task == "classes" else np.zeros(1)
+    divisible = (
+        task == "classes" and counts.min() > 1 and len(counts) <= min(kept, len(rows) - kept)
+    )
+    train, chosen_by = train_test_split(
+        rows, test_size=kept, random_state=seed, stratify=answers if divisible else None
+    )
+    return np.sort(train), np.sort(chosen_by)
+
+
+def _dataset(
+    x_RF: NDArray[np.float64],
+    answers: NDArray[Any],
+    names: Sequence[str],
+    task: Task,
+    split: Split,
+) -> Dataset:
+    largest = float(np.abs(x_RF).max())
+    if largest > float(np.finfo(np.float32).max):
+        raise InputError(
+            f"features up to {largest:g} are infinite in single precision, in which "
+            "networks are trained: scale them"
+        )
+    return make_dataset(
+        "rows",
+        x_RF.astype(np.float32),
+        answers if task == "classes" else answers.astype(np.float32),
+        classes=tuple(names),
+        feature_names=tuple(f"feature {number}" for number in range(x_RF.shape[1])),
+        split=split,
+        task=task,
+    )
