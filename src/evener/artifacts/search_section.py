@@ -8,6 +8,7 @@ import msgspec
 
 from evener import units
 from evener.artifacts.layer_graph import Activation
+from evener.artifacts.table1 import TABLE_1
 from evener.errors import InputError, InvalidProjectError
 
 AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
@@ -116,13 +117,13 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "table1": {
         "algorithm": "paper",
-        "population": 10,
-        "generations": 10,
-        "epochs": 10,
+        "population": TABLE_1.population,
+        "generations": TABLE_1.generations,
+        "epochs": TABLE_1.epochs,
         "networks": "layers",
-        "depth": 5,
+        "depth": TABLE_1.maximum_depth,
         "widths": (32, 64, 128, 256),
-        "max_nodes": 1024,
+        "max_nodes": TABLE_1.maximum_nodes,
         "activations": ("relu",),
         "links": "any",
         "density": 0.786,
