@@ -8,13 +8,12 @@ import pytest
 from onnx import load_from_string
 
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.project import SearchSection, TrainSection
+from evener.artifacts.project import TrainSection
 from evener.comm.alone import Alone
 from evener.data.dataset import Dataset
 from evener.errors import InputError
 from evener.train.baselines import train_baselines
 from evener.train.card import make_card
-from evener.train.evaluator import make_evaluate
 from evener.train.export import export_onnx
 from evener.train.fit import train_network
 from evener.train.sharded_fit import fit_sharded
@@ -76,19 +75,6 @@ def test_simple_models_learn_them_too_and_leave_as_onnx(
         3,
         dataset.outputs,
     )
-
-
-@pytest.mark.parametrize("name", ["hills", "corners"])
-def test_a_search_scores_them_by_their_main_metric(
-    name: str, request: pytest.FixtureRequest
-) -> None:
-    dataset: Dataset = request.getfixturevalue(name)
-
-    (score,) = make_evaluate(dataset, SearchSection(epochs=30), TRAIN)([MLP], budget_s=None, seed=0)
-
-    assert score.quality is not None
-    assert score.quality > 0.7
-    assert 0 < score.quality_error < 0.1
 
 
 def test_ranks_and_shards_say_that_they_train_classes_only(hills: Dataset) -> None:

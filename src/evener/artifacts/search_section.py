@@ -15,6 +15,7 @@ ALGORITHMS: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
 StartName = Literal["critical", "ordered", "chaotic", "random"]
 Links = Literal["any", "chain"]
 CostName = Literal["macs", "weights", "period", "latency", "energy"]
+Networks = Literal["auto", "layers", "blocks"]
 
 
 class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,6 +29,11 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         evaluations: networks that are trained, at most; None for all of the generations.
         budget: longest time for the search, such as "10 min"; training the best in full is in it.
         epochs: passes over the training split for each network.
+        networks: "layers" of units, or "blocks" of convolutions, which read pictures; "auto" for
+            blocks where rows are pictures of some size.
+        stages: of blocks; the first block of each may halve the picture.
+        blocks: most blocks of a stage.
+        channels: that the convolutions of a stage may give.
         depth: most hidden layers.
         widths: units that a layer may have; suited to the data if none are named.
         max_nodes: most units of all hidden layers together.
@@ -58,6 +64,10 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     evaluations: int | None = None
     budget: str = "10 min"
     epochs: int = 15
+    networks: Networks = "auto"
+    stages: int = 3
+    blocks: int = 2
+    channels: tuple[int, ...] = (8, 16, 32)
     depth: int = 4
     widths: tuple[int, ...] = ()
     max_nodes: int = 1024
@@ -111,6 +121,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
         "population": 10,
         "generations": 10,
         "epochs": 10,
+        "networks": "layers",
         "depth": 5,
         "widths": (32, 64, 128, 256),
         "max_nodes": 1024,
@@ -129,6 +140,8 @@ _LEAST: Final[Mapping[str, int]] = {
     "generations": 1,
     "evaluations": 1,
     "epochs": 1,
+    "stages": 1,
+    "blocks": 1,
     "depth": 1,
     "max_nodes": 1,
     "parents": 1,
@@ -174,14 +187,20 @@ def check_search(search: SearchSection) -> None:
             raise _wrong(name, share, "must be above 0, and 1 at most")
     if search.mutation is not None and not 0 < search.mutation <= 1:
         raise _wrong("mutation", search.mutation, "must be above 0, and 1 at most")
-    widths = search.widths
-    if any(one >= next_ for one, next_ in pairwise(widths)) or (widths and widths[0] < 1):
-        raise _wrong("widths", list(widths), "must be numbers of units from 1 up, in rising order")
+    _check_sizes(search)
     if not search.activations:
         raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
     if search.elite >= search.population:
         raise _wrong("elite", search.elite, f"must be below the population, {search.population}")
     _check_budget(search.budget)
+
+
+def _check_sizes(search: SearchSection) -> None:
+    for name, sizes in (("widths", search.widths), ("channels", search.channels)):
+        if any(one >= next_ for one, next_ in pairwise(sizes)) or (sizes and sizes[0] < 1):
+            raise _wrong(name, list(sizes), "must be numbers from 1 up, in rising order")
+    if not search.channels:
+        raise _wrong("channels", [], "is empty: write [8, 16, 32], or others to choose from")
 
 
 def _check_budget(budget: str) -> None:

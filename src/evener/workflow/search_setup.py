@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.front import Beginning
 from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
 from evener.artifacts.networks import Ends, macs, weights
@@ -21,7 +22,10 @@ from evener.search.layer_space import LayerSpace
 from evener.search.paper import Paper
 from evener.search.rivals import Prices
 from evener.search.space import Space, costs_of
+from evener.workflow.block_search import block_space, fixed_blocks, picture_of_blocks
 from evener.workflow.network_cost import NetworkCost
+
+Candidate = LayerGraph | ConvStack
 
 _NARROWEST, _WIDEST = 64, 512  # bounds of the widest layer that suits the data
 _WIDTHS: Final = 4
@@ -35,13 +39,16 @@ OF_PLANS: Final[Mapping[CostName, str]] = {
 """Costs that a plan has, and the names that `NetworkCost` gives them."""
 
 
-def space_of(section: SearchSection, ends: Ends) -> Space[LayerGraph]:
+def space_of(section: SearchSection, ends: Ends) -> Space[Candidate]:
     """Return the networks that may be found.
 
     Args:
         section: of the project.
         ends: what they stand between.
     """
+    picture = picture_of_blocks(section, ends)
+    if picture is not None:
+        return block_space(section, picture)
     widths = section.widths or widths_for(ends.features)
     if section.links == "chain":
         return ChainSpace(
@@ -73,7 +80,7 @@ def widths_for(features: int) -> tuple[int, ...]:
 
 
 def algorithm_of(
-    section: SearchSection, space: Space[LayerGraph], prices: Prices[LayerGraph]
+    section: SearchSection, space: Space[Candidate], prices: Prices[Candidate]
 ) -> Algorithm:
     """Return how the search goes on.
 
@@ -100,7 +107,7 @@ def algorithm_of(
     )
 
 
-def spread_of(network: LayerGraph, section: SearchSection) -> Spread:
+def spread_of(network: Candidate, section: SearchSection) -> Spread:
     """Return how widely the weights of a network are drawn, by the domain that it starts in.
 
     A layer's weights are divided by the inputs that its links bring, so that links which are not
@@ -140,7 +147,7 @@ def _beginning(section: SearchSection, activation: Activation) -> Beginning:
 
 def prices_of(
     section: SearchSection, ends: Ends, planned: NetworkCost | None = None
-) -> Prices[LayerGraph]:
+) -> Prices[Candidate]:
     """Return what is made small beside the error.
 
     Args:
@@ -163,22 +170,22 @@ def prices_of(
 
 
 def _planned_prices(
-    name: CostName, planned: NetworkCost, networks: Sequence[LayerGraph]
+    name: CostName, planned: NetworkCost, networks: Sequence[Candidate]
 ) -> list[tuple[float, ...]]:
     # A genome whose output nothing leads to is priced before its own limits sort it out.
-    whole = [one for one in networks if one.connected]
+    whole = [one for one in networks if not isinstance(one, LayerGraph) or one.connected]
     costs = {one.id: cost for one, cost in zip(whole, planned(whole), strict=True)}
     if any(OF_PLANS[name] not in cost for cost in costs.values()):
         raise InputError(
             f"search.cost = '{name}': nobody knows what processors draw here; plan for a board "
             "whose file has powers, or write 'period'"
         )
-    return [(costs[one.id][OF_PLANS[name]] if one.connected else 0.0,) for one in networks]
+    return [(costs[one.id][OF_PLANS[name]] if one.id in costs else 0.0,) for one in networks]
 
 
 def limits_of(
     size_bytes: float | None, ends: Ends, planned: NetworkCost | None = None
-) -> Callable[[LayerGraph], float]:
+) -> Callable[[Candidate], float]:
     """Return by how much a network breaks hard limits, as a share; 0 if it keeps them.
 
     Args:
@@ -192,7 +199,7 @@ def limits_of(
         0.0
     """
 
-    def broken(network: LayerGraph) -> float:
+    def broken(network: Candidate) -> float:
         if planned is not None:
             return planned.violation(network)
         if size_bytes is None:
@@ -203,13 +210,17 @@ def limits_of(
     return broken
 
 
-def fixed_network(section: SearchSection, ends: Ends) -> LayerGraph:
+def fixed_network(section: SearchSection, ends: Ends) -> Candidate:
     """Return a network that nobody searched for: two layers behind one another, in the middle.
+
+    Where networks are blocks, it is one too.
 
     Args:
         section: widths and activations.
         ends: what it stands between.
     """
+    if picture_of_blocks(section, ends) is not None:
+        return fixed_blocks(section)
     widths: Sequence[int] = section.widths or widths_for(ends.features)
     middle = widths[len(widths) // 2]
     return LayerGraph(

@@ -17,7 +17,6 @@ import msgspec
 
 from evener.artifacts.files import Kept, digest, load, save
 from evener.artifacts.front import Front, Generation, Retrained, Scored
-from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import TrainSection
 from evener.artifacts.score import Score
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from evener.search.choose import Rated
     from evener.train.retrain import Found, Full
     from evener.train.trials import Rows, Trial
+    from evener.workflow.search_setup import Candidate
 
 SHARE: Final = 0.75
 """Of the budget, that generations may take; training the best in full has the rest."""
@@ -141,7 +141,7 @@ class Searching:
         )
 
     def _evaluate(
-        self, batch: Sequence[LayerGraph], *, budget_s: float | None, seed: int
+        self, batch: Sequence["Candidate"], *, budget_s: float | None, seed: int
     ) -> list[Score]:
         """Score networks by a short training, in parts that do not depend on who does them."""
         from evener.search.halving import best_third
@@ -156,12 +156,15 @@ class Searching:
             seed=seed,
             rungs=section.rungs,
             device=section.device,
+            shift=train.shift,
+            mirror=train.mirror,
         )
         trials = [
             Trial(network=one, spread=spread_of(one, section), cost=prices[0])
             for one, prices in zip(batch, self._prices(batch), strict=True)
         ]
-        ordered = sorted(trials, key=lambda one: (one.cost, one.network.id))
+        # The costliest first: what is left at the end is short, whoever does it.
+        ordered = sorted(trials, key=lambda one: (-one.cost, one.network.id))
         count = -(-len(ordered) // section.together)
         bounds = [len(ordered) * number // count for number in range(count + 1)]
         parts = [tuple(ordered[first:last]) for first, last in pairwise(bounds)]
@@ -207,7 +210,7 @@ class Searching:
         ]
 
     def _retrain(
-        self, state: SearchState, front: "Sequence[Rated]", fixed: LayerGraph
+        self, state: SearchState, front: "Sequence[Rated]", fixed: "Candidate"
     ) -> tuple[tuple[Retrained, ...], str]:
         """Train the finalists in full, and those that they are held against; return the choice."""
         from evener.search.choose import Rated, choose, finalists
@@ -230,7 +233,7 @@ class Searching:
                 rated.append(Rated(one.id, one.cost, full.quality, hypot(one.error, spread)))
         return tuple(retrained), (choose(rated, required) if rated else of_front[0]).id
 
-    def _train_all(self, runs: Sequence[tuple[Any, LayerGraph]]) -> list[Retrained]:
+    def _train_all(self, runs: Sequence[tuple[Any, "Candidate"]]) -> list[Retrained]:
         from evener.train.retrain import Full, train_in_full
         from evener.workflow.search_setup import spread_of
 
