@@ -166,8 +166,11 @@ only = ["kept=yes"]
 {requirement}
 
 [search]
-candidates = 1
+population = 4
+generations = 1
 epochs = 2
+widths = [64]
+finalists = 1
 
 [train]
 epochs = 30

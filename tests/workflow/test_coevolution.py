@@ -6,11 +6,11 @@ import pytest
 
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.project import DataSection
+from evener.artifacts.table1 import TABLE_1
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.search.coevolution.hyperparameters import Hyperparameters
 from evener.search.coevolution.sparsify import Terms
-from evener.search.coevolution.table1 import TABLE_1
 from evener.search.coevolution.trace import LINES, Event
 from evener.workflow.coevolution import Course, coevolve_networks
 
@@ -61,6 +61,14 @@ def test_a_users_network_is_where_instances_begin(digits: Dataset) -> None:
     assert with_base.scores[0][0] != without.scores[0][0]
     assert with_base.scores[0][1:] == pytest.approx(without.scores[0][1:], rel=1e-3)
     assert with_base.reached  # every score is below 0.2, so that the first refusal ends it
+
+
+def test_a_table_with_few_nodes_allows_narrow_networks_only(digits: Dataset) -> None:
+    table = msgspec.structs.replace(TABLE, maximum_nodes=16, generations=1)
+
+    found = coevolve_networks(digits, at_the_edge, Course(table, widths=(16, 32), sets=1))
+
+    assert sum(found.best.network.widths) <= 16
 
 
 def test_the_same_seed_comes_to_the_same(digits: Dataset) -> None:

@@ -159,7 +159,7 @@ def test_a_search_of_more_generations_goes_on_from_the_last(
     before = undisturbed[1].found
     assert not result.kept
     assert result.found.scored[: len(before.scored)] == before.scored
-    assert len(result.found.generations) == 7
+    assert len(result.found.generations) > len(before.generations)
 
 
 @pytest.mark.parametrize("algorithm", ["paper", "regularized", "islands", "nsga2", "random"])

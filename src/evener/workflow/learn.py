@@ -17,7 +17,7 @@ from evener.artifacts.card import Baselines, Card
 from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front
-from evener.artifacts.layer_graph import LayerGraph, Spread
+from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Ends, Network, chain_of
 from evener.artifacts.project import DataSection, Project
 from evener.artifacts.requirements import check_metrics
@@ -25,6 +25,7 @@ from evener.artifacts.search_state import SearchState
 from evener.errors import MissingExtraError
 from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.opened import Progress
+from evener.workflow.search_cost import planned_cost
 from evener.workflow.searching import Searching, Wanted
 from evener.workflow.steps import Steps, code_version
 
@@ -96,9 +97,11 @@ class Learning:
     def search(self, facts: Kept[DatasetFacts]) -> Kept[Front]:
         """Evolve networks, train the best in full, and choose one."""
         wanted = self._wanted(facts.value)
+        planned = planned_cost(self._project, self._folder, wanted.ends, self._progress)
         inputs = {
             "data": facts.value.sha256,
             "wanted": wanted,
+            "planned": None if planned is None else planned.depends_on,
             "code": code_version("search", "train"),
             "packages": package_versions(),
         }
@@ -117,6 +120,7 @@ class Learning:
                     path=self._steps.folder / f"{SearchState.kind}.json",
                     inputs=inputs | {"wanted": msgspec.structs.replace(wanted, section=None)},
                     crew=crew,
+                    planned=planned,
                     tell=self._progress,
                 ).run()
 
@@ -250,7 +254,7 @@ class Learning:
         )
 
     def _spread(self, network: Network) -> Spread | None:
-        if not isinstance(network, LayerGraph):
+        if isinstance(network, Architecture):
             return None
         from evener.workflow.search_setup import spread_of
 

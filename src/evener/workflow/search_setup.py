@@ -1,15 +1,18 @@
 """What a project's [search] comes to: a space, an algorithm, limits, and where weights begin."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import log2
 from typing import Final
 
 import numpy as np
 
+from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.front import Beginning
 from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
 from evener.artifacts.networks import Ends, macs, weights
-from evener.artifacts.search_section import SearchSection
+from evener.artifacts.search_section import CostName, SearchSection
+from evener.errors import InputError
 from evener.search.algorithm import Algorithm
 from evener.search.algorithms import make_algorithm
 from evener.search.bandit import Arm
@@ -19,20 +22,33 @@ from evener.search.layer_space import LayerSpace
 from evener.search.paper import Paper
 from evener.search.rivals import Prices
 from evener.search.space import Space, costs_of
+from evener.workflow.block_search import block_space, fixed_blocks, picture_of_blocks
+from evener.workflow.network_cost import NetworkCost
+
+Candidate = LayerGraph | ConvStack
 
 _NARROWEST, _WIDEST = 64, 512  # bounds of the widest layer that suits the data
 _WIDTHS: Final = 4
 _BYTES: Final = 4  # of a weight in the network's file
 _BESIDE: Final = 4096  # bytes of a file that are no weights, about
+OF_PLANS: Final[Mapping[CostName, str]] = {
+    "period": "period_s",
+    "latency": "latency_s",
+    "energy": "energy_j",
+}
+"""Costs that a plan has, and the names that `NetworkCost` gives them."""
 
 
-def space_of(section: SearchSection, ends: Ends) -> Space[LayerGraph]:
+def space_of(section: SearchSection, ends: Ends) -> Space[Candidate]:
     """Return the networks that may be found.
 
     Args:
         section: of the project.
         ends: what they stand between.
     """
+    picture = picture_of_blocks(section, ends)
+    if picture is not None:
+        return block_space(section, picture)
     widths = section.widths or widths_for(ends.features)
     if section.links == "chain":
         return ChainSpace(
@@ -64,7 +80,7 @@ def widths_for(features: int) -> tuple[int, ...]:
 
 
 def algorithm_of(
-    section: SearchSection, space: Space[LayerGraph], prices: Prices[LayerGraph]
+    section: SearchSection, space: Space[Candidate], prices: Prices[Candidate]
 ) -> Algorithm:
     """Return how the search goes on.
 
@@ -91,7 +107,7 @@ def algorithm_of(
     )
 
 
-def spread_of(network: LayerGraph, section: SearchSection) -> Spread:
+def spread_of(network: Candidate, section: SearchSection) -> Spread:
     """Return how widely the weights of a network are drawn, by the domain that it starts in.
 
     A layer's weights are divided by the inputs that its links bring, so that links which are not
@@ -129,30 +145,63 @@ def _beginning(section: SearchSection, activation: Activation) -> Beginning:
     )
 
 
-def prices_of(section: SearchSection, ends: Ends) -> Prices[LayerGraph]:
+def prices_of(
+    section: SearchSection, ends: Ends, planned: NetworkCost | None = None
+) -> Prices[Candidate]:
     """Return what is made small beside the error.
 
     Args:
         section: names it.
         ends: what networks stand between.
+        planned: what their best plans come to, where that is to be small.
+
+    Raises:
+        InputError: plans are to be cheap, and nothing says what they cost.
     """
+    if section.cost in OF_PLANS:
+        if planned is None:
+            raise InputError(
+                f"search.cost = '{section.cost}' is of a plan, and this search knows of none: "
+                "write 'macs' or 'weights'"
+            )
+        return partial(_planned_prices, section.cost, planned)
     count = macs if section.cost == "macs" else weights
     return lambda networks: [(float(count(one, ends)),) for one in networks]
 
 
-def limits_of(size_bytes: float | None, ends: Ends) -> Callable[[LayerGraph], float]:
-    """Return by how much a network breaks what its file may weigh, as a share; 0 if it keeps it.
+def _planned_prices(
+    name: CostName, planned: NetworkCost, networks: Sequence[Candidate]
+) -> list[tuple[float, ...]]:
+    # A genome whose output nothing leads to is priced before its own limits sort it out.
+    whole = [one for one in networks if not isinstance(one, LayerGraph) or one.connected]
+    costs = {one.id: cost for one, cost in zip(whole, planned(whole), strict=True)}
+    if any(OF_PLANS[name] not in cost for cost in costs.values()):
+        raise InputError(
+            f"search.cost = '{name}': nobody knows what processors draw here; plan for a board "
+            "whose file has powers, or write 'period'"
+        )
+    return [(costs[one.id][OF_PLANS[name]] if one.id in costs else 0.0,) for one in networks]
+
+
+def limits_of(
+    size_bytes: float | None, ends: Ends, planned: NetworkCost | None = None
+) -> Callable[[Candidate], float]:
+    """Return by how much a network breaks hard limits, as a share; 0 if it keeps them.
 
     Args:
-        size_bytes: the limit; None for none.
+        size_bytes: what its file may weigh; None for no limit.
         ends: what networks stand between.
+        planned: what their best plans come to, which also keeps the limits on these; None if
+            nothing limits them.
 
     Example:
         >>> limits_of(1e4, Ends(features=64, outputs=10))(LayerGraph())
         0.0
     """
 
-    def broken(network: LayerGraph) -> float:
+    def broken(network: Candidate) -> float:
+        if planned is not None:
+            return planned.violation(network)
         if size_bytes is None:
             return 0.0
         expected = _BESIDE + _BYTES * weights(network, ends)
@@ -161,13 +210,17 @@ def limits_of(size_bytes: float | None, ends: Ends) -> Callable[[LayerGraph], fl
     return broken
 
 
-def fixed_network(section: SearchSection, ends: Ends) -> LayerGraph:
+def fixed_network(section: SearchSection, ends: Ends) -> Candidate:
     """Return a network that nobody searched for: two layers behind one another, in the middle.
+
+    Where networks are blocks, it is one too.
 
     Args:
         section: widths and activations.
         ends: what it stands between.
     """
+    if picture_of_blocks(section, ends) is not None:
+        return fixed_blocks(section)
     widths: Sequence[int] = section.widths or widths_for(ends.features)
     middle = widths[len(widths) // 2]
     return LayerGraph(

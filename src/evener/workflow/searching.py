@@ -17,7 +17,6 @@ import msgspec
 
 from evener.artifacts.files import Kept, digest, load, save
 from evener.artifacts.front import Front, Generation, Retrained, Scored
-from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import TrainSection
 from evener.artifacts.score import Score
@@ -25,12 +24,14 @@ from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
 from evener.errors import EvenerError, InputError, InvalidFileError
 from evener.workflow.chunks import Crew
+from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
 
 if TYPE_CHECKING:
     from evener.search.choose import Rated
     from evener.train.retrain import Found, Full
     from evener.train.trials import Rows, Trial
+    from evener.workflow.search_setup import Candidate
 
 SHARE: Final = 0.75
 """Of the budget, that generations may take; training the best in full has the rest."""
@@ -68,6 +69,7 @@ class Searching:
         path: file of its state.
         inputs: all that scores depend on, encodable as JSON.
         crew: processes that train.
+        planned: what the best plans of networks come to, where that counts; None where not.
         tell: told how far it is.
         clock: seconds since 1970.
     """
@@ -80,6 +82,7 @@ class Searching:
         path: Path,
         inputs: Mapping[str, object],
         crew: Crew[Any, Any],
+        planned: NetworkCost | None = None,
         tell: Progress | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -93,7 +96,7 @@ class Searching:
         self._key = digest({"inputs": dict(inputs), "section": bare})
         state = self._read()
         self._begun = clock() - (0.0 if state is None else state.made.took_s)
-        self._prices = prices_of(section, wanted.ends)
+        self._prices = prices_of(section, wanted.ends, planned)
         space = space_of(section, wanted.ends)
         self._rivals = Rivals(
             space,
@@ -104,7 +107,7 @@ class Searching:
             evaluate=self._evaluate,
             prices=self._prices,
             names=(section.cost,),
-            limits=limits_of(wanted.size_bytes, wanted.ends),
+            limits=limits_of(wanted.size_bytes, wanted.ends, planned),
             state=None if state is None else state.value,
         )
 
@@ -138,7 +141,7 @@ class Searching:
         )
 
     def _evaluate(
-        self, batch: Sequence[LayerGraph], *, budget_s: float | None, seed: int
+        self, batch: Sequence["Candidate"], *, budget_s: float | None, seed: int
     ) -> list[Score]:
         """Score networks by a short training, in parts that do not depend on who does them."""
         from evener.search.halving import best_third
@@ -153,12 +156,15 @@ class Searching:
             seed=seed,
             rungs=section.rungs,
             device=section.device,
+            shift=train.shift,
+            mirror=train.mirror,
         )
         trials = [
             Trial(network=one, spread=spread_of(one, section), cost=prices[0])
             for one, prices in zip(batch, self._prices(batch), strict=True)
         ]
-        ordered = sorted(trials, key=lambda one: (one.cost, one.network.id))
+        # The costliest first: what is left at the end is short, whoever does it.
+        ordered = sorted(trials, key=lambda one: (-one.cost, one.network.id))
         count = -(-len(ordered) // section.together)
         bounds = [len(ordered) * number // count for number in range(count + 1)]
         parts = [tuple(ordered[first:last]) for first, last in pairwise(bounds)]
@@ -204,7 +210,7 @@ class Searching:
         ]
 
     def _retrain(
-        self, state: SearchState, front: "Sequence[Rated]", fixed: LayerGraph
+        self, state: SearchState, front: "Sequence[Rated]", fixed: "Candidate"
     ) -> tuple[tuple[Retrained, ...], str]:
         """Train the finalists in full, and those that they are held against; return the choice."""
         from evener.search.choose import Rated, choose, finalists
@@ -227,7 +233,7 @@ class Searching:
                 rated.append(Rated(one.id, one.cost, full.quality, hypot(one.error, spread)))
         return tuple(retrained), (choose(rated, required) if rated else of_front[0]).id
 
-    def _train_all(self, runs: Sequence[tuple[Any, LayerGraph]]) -> list[Retrained]:
+    def _train_all(self, runs: Sequence[tuple[Any, "Candidate"]]) -> list[Retrained]:
         from evener.train.retrain import Full, train_in_full
         from evener.workflow.search_setup import spread_of
 
