@@ -34,7 +34,7 @@ def fit_peers(dataset: Dataset, *, seed: int) -> list[Figure]:
         dataset: of classes or numbers, one target.
         seed: of both.
     """
-    parts = [dataset.examples(part) for part in ("train", "validation")]  # type: ignore[arg-type]  # of the names that there are
+    parts = (dataset.examples("train"), dataset.examples("validation"))
     features = np.concatenate([x for x, _ in parts])
     targets = np.concatenate([y for _, y in parts])
     classes = dataset.task == "classes"

@@ -119,17 +119,15 @@ def open_jpegs(sets: Path, kept: Path, *, source: str) -> list[DataSection]:
     """
     path = kept / "pixels.npz"
     if not path.exists():
-        with np.load(sets / source) as file:
-            arrays = {
-                key: value
-                for part in ("train", "test")
-                for key, value in (
-                    (f"x_{part}", _pixels(file[f"{part}_jpeg"], file[f"{part}_offsets"])),
-                    (f"y_{part}", file[f"y_{part}"].reshape(-1).astype(np.int64)),
-                )
-            }
         content = io.BytesIO()
-        np.savez(content, **arrays)
+        with np.load(sets / source) as file:
+            np.savez(
+                content,
+                x_train=_pixels(file["train_jpeg"], file["train_offsets"]),
+                y_train=file["y_train"].reshape(-1).astype(np.int64),
+                x_test=_pixels(file["test_jpeg"], file["test_offsets"]),
+                y_test=file["y_test"].reshape(-1).astype(np.int64),
+            )
         write_whole(path, content.getvalue())
     return [DataSection(source=str(path), validation_share=0.1)]
 
