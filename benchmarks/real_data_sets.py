@@ -109,24 +109,28 @@ def fold_tables(sets: Path, kept: Path, *, source: str, target: str) -> list[Dat
     return found
 
 
-def open_jpegs(sets: Path, kept: Path, *, source: str) -> list[DataSection]:
+def open_jpegs(
+    sets: Path, kept: Path, *, source: str, first: int | None = None
+) -> list[DataSection]:
     """Write the pixels of a file of JPEGs, once.
 
     Args:
         sets: the folder of data.
         kept: folder to write into.
         source: the file, as said above.
+        first: how many pictures of either part; all if None.
     """
-    path = kept / "pixels.npz"
+    path = kept / ("pixels.npz" if first is None else f"pixels-{first}.npz")
+    starts = None if first is None else first + 1
     if not path.exists():
         content = io.BytesIO()
         with np.load(sets / source) as file:
             np.savez(
                 content,
-                x_train=_pixels(file["train_jpeg"], file["train_offsets"]),
-                y_train=file["y_train"].reshape(-1).astype(np.int64),
-                x_test=_pixels(file["test_jpeg"], file["test_offsets"]),
-                y_test=file["y_test"].reshape(-1).astype(np.int64),
+                x_train=_pixels(file["train_jpeg"], file["train_offsets"][:starts]),
+                y_train=file["y_train"].reshape(-1)[:first].astype(np.int64),
+                x_test=_pixels(file["test_jpeg"], file["test_offsets"][:starts]),
+                y_test=file["y_test"].reshape(-1)[:first].astype(np.int64),
             )
         write_whole(path, content.getvalue())
     return [DataSection(source=str(path), validation_share=0.1)]
