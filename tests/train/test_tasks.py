@@ -8,16 +8,17 @@ import pytest
 from onnx import load_from_string
 
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.project import SearchSection, TrainSection
+from evener.artifacts.layer_graph import LayerGraph, Spread
+from evener.artifacts.project import TrainSection
 from evener.comm.alone import Alone
 from evener.data.dataset import Dataset
 from evener.errors import InputError
 from evener.train.baselines import train_baselines
 from evener.train.card import make_card
-from evener.train.evaluator import make_evaluate
 from evener.train.export import export_onnx
 from evener.train.fit import train_network
 from evener.train.sharded_fit import fit_sharded
+from evener.train.trials import Terms, Trial, score_together
 from evener.train.verify import answers, verify_export
 
 MLP = Architecture(hidden=(32, 32))
@@ -84,7 +85,10 @@ def test_a_search_scores_them_by_their_main_metric(
 ) -> None:
     dataset: Dataset = request.getfixturevalue(name)
 
-    (score,) = make_evaluate(dataset, SearchSection(epochs=30), TRAIN)([MLP], budget_s=None, seed=0)
+    graph = LayerGraph(widths=MLP.hidden, links=((0, 1), (1, 2), (2, 3)))
+    terms = Terms(epochs=30, batch=TRAIN.batch, learning_rate=TRAIN.learning_rate, seed=0)
+
+    (score,) = score_together([Trial(network=graph, spread=Spread())], dataset, terms)
 
     assert score.quality is not None
     assert score.quality > 0.7

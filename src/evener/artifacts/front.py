@@ -8,6 +8,8 @@ import msgspec
 from evener.artifacts.networks import Network
 from evener.artifacts.score import Score
 
+Finder = Literal["front", "random", "fixed"]
+
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A network and what an evaluation found about it.
@@ -61,7 +63,7 @@ class Retrained(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
     id: str
-    of: Literal["front", "random", "fixed"]
+    of: Finder
     validation: tuple[float, ...]
     test: tuple[float, ...]
 

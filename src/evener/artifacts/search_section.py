@@ -14,7 +14,13 @@ AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", 
 ALGORITHMS: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
 StartName = Literal["critical", "ordered", "chaotic", "random"]
 Links = Literal["any", "chain"]
-CostName = Literal["macs", "weights"]
+CostName = Literal["macs", "weights", "period", "latency", "energy"]
+PLANNED: Final[Mapping[CostName, str]] = {
+    "period": "period_s",
+    "latency": "latency_s",
+    "energy": "energy_j",
+}
+"""Figures of a network's best plan, by the cost of their name."""
 
 
 class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,6 +34,8 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         evaluations: networks that are trained, at most; None for all of the generations.
         budget: longest time for the search, such as "10 min"; training the best in full is in it.
         epochs: passes over the training split for each network.
+        networks: "layers" that are dense, "blocks" of convolutions, or "auto": blocks for
+            pictures of 256 places or more.
         depth: most hidden layers.
         widths: units that a layer may have; suited to the data if none are named.
         max_nodes: most units of all hidden layers together.
@@ -35,8 +43,12 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         links: "any" if a layer may feed every later one, "chain" for the next one only.
         density: probability of a link in the first genomes.
         start: where weights stand between order and chaos when training begins.
+        stages: of blocks; the first of each may halve the picture.
+        blocks: most blocks of a stage.
+        channels: that the convolutions of a stage may give.
         recipes: whether optimiser, learning rate, momentum and weight decay evolve as well.
-        cost: what is made small beside the error.
+        cost: what is made small beside the error; "period", "latency" and "energy" are those of
+            the best plan, predicted for where the network is to run.
         mutation: of "paper", probability with which a bit is inverted; one of a genome if None.
         crossover: of "paper", probability that a child has two parents.
         parents: of "paper", how many of the best breed.
@@ -56,6 +68,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     evaluations: int | None = None
     budget: str = "10 min"
     epochs: int = 15
+    networks: Literal["auto", "layers", "blocks"] = "auto"
     depth: int = 4
     widths: tuple[int, ...] = ()
     max_nodes: int = 1024
@@ -63,6 +76,9 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     links: Links = "any"
     density: float = 0.75
     start: StartName = "critical"
+    stages: int = 3
+    blocks: int = 2
+    channels: tuple[int, ...] = (8, 16, 32)
     recipes: bool = False
     cost: CostName = "macs"
     mutation: float | None = None
@@ -129,6 +145,8 @@ _LEAST: Final[Mapping[str, int]] = {
     "epochs": 1,
     "depth": 1,
     "max_nodes": 1,
+    "stages": 1,
+    "blocks": 1,
     "parents": 1,
     "elite": 0,
     "finalists": 1,
@@ -167,19 +185,24 @@ def check_search(search: SearchSection) -> None:
             raise _wrong(name, value, f"must be at least {least}")
     if search.depth > _DEEPEST:
         raise _wrong("depth", search.depth, f"must be at most {_DEEPEST}")
-    for name, share in (("density", search.density), ("crossover", search.crossover)):
-        if not 0 < share <= 1:
+    for name in ("density", "crossover", "mutation"):
+        share = getattr(search, name)
+        if share is not None and not 0 < share <= 1:
             raise _wrong(name, share, "must be above 0, and 1 at most")
-    if search.mutation is not None and not 0 < search.mutation <= 1:
-        raise _wrong("mutation", search.mutation, "must be above 0, and 1 at most")
-    widths = search.widths
-    if any(one >= next_ for one, next_ in pairwise(widths)) or (widths and widths[0] < 1):
-        raise _wrong("widths", list(widths), "must be numbers of units from 1 up, in rising order")
-    if not search.activations:
-        raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
     if search.elite >= search.population:
         raise _wrong("elite", search.elite, f"must be below the population, {search.population}")
+    _check_choices(search)
     _check_budget(search.budget)
+
+
+def _check_choices(search: SearchSection) -> None:
+    for name, sizes in (("widths", search.widths), ("channels", search.channels)):
+        if any(one >= next_ for one, next_ in pairwise(sizes)) or (sizes and sizes[0] < 1):
+            raise _wrong(name, list(sizes), "must be numbers from 1 up, in rising order")
+    if not search.channels:
+        raise _wrong("channels", [], "is empty: write [8, 16, 32], or one to choose from")
+    if not search.activations:
+        raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
 
 
 def _check_budget(budget: str) -> None:

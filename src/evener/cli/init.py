@@ -36,6 +36,8 @@ target = {target}  # what to predict
 # generations = 6         # preset = "table1" has the paper's settings
 # epochs = 15             # passes over the training rows for each network
 # budget = "10 min"       # longest time for all of them
+# networks = "auto"       # "layers" that are dense, or "blocks" of convolutions for pictures
+# stages = 3              # of blocks, with blocks = 2 each and channels = [8, 16, 32]
 # depth = 4               # most hidden layers; units that they may have with widths = [32, 64]
 # max_nodes = 1024        # most units of all hidden layers
 # activations = ["relu", "gelu"]
@@ -43,7 +45,7 @@ target = {target}  # what to predict
 # density = 0.75          # of links in the first networks
 # start = "critical"      # or "ordered", "chaotic", "random": where weights begin
 # recipes = false         # whether learning rates and the like evolve too
-# cost = "macs"           # made small beside the error; or "weights"
+# cost = "macs"           # made small beside the error; "weights", "period", "latency", "energy"
 # crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from evener.artifacts.files import Kept, digest, load, save
-from evener.artifacts.front import Front, Generation, Retrained, Scored
-from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.front import Finder, Front, Generation, Retrained, Scored
 from evener.artifacts.networks import Ends
-from evener.artifacts.project import TrainSection
+from evener.artifacts.project import PlanSection, TrainSection
+from evener.artifacts.requirements import Requirement
 from evener.artifacts.score import Score
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from evener.search.choose import Rated
     from evener.train.retrain import Found, Full
     from evener.train.trials import Rows, Trial
+    from evener.workflow.network_cost import NetworkCost
+    from evener.workflow.search_setup import Bred
 
 SHARE: Final = 0.75
 """Of the budget, that generations may take; training the best in full has the rest."""
@@ -49,6 +51,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         metric: what quality is.
         quality: the least that a network must come to, if there is a limit.
         size_bytes: the most that its file may take, if there is a limit.
+        place: where networks are to run, if their plans count.
+        requirements: limits that plans are to keep, likewise.
     """
 
     section: SearchSection
@@ -57,6 +61,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     metric: str = "accuracy"
     quality: float | None = None
     size_bytes: float | None = None
+    place: PlanSection | None = None
+    requirements: tuple[Requirement, ...] = ()
 
 
 class Searching:
@@ -68,6 +74,7 @@ class Searching:
         path: file of its state.
         inputs: all that scores depend on, encodable as JSON.
         crew: processes that train.
+        planned: says what a network's best plan will come to, and which limits it will break.
         tell: told how far it is.
         clock: seconds since 1970.
     """
@@ -80,20 +87,22 @@ class Searching:
         path: Path,
         inputs: Mapping[str, object],
         crew: Crew[Any, Any],
+        planned: "NetworkCost | None" = None,
         tell: Progress | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         from evener.search.rivals import Rivals
-        from evener.workflow.search_setup import algorithm_of, limits_of, prices_of, space_of
+        from evener.workflow.search_setup import algorithm_of, prices_of, space_of
 
         section = wanted.section
         self._wanted, self._section, self._rows = wanted, section, rows
+        self._planned = planned
         self._path, self._crew, self._tell, self._clock = path, crew, tell, clock
         bare = msgspec.structs.replace(section, **dict.fromkeys(_BOUNDS))
         self._key = digest({"inputs": dict(inputs), "section": bare})
         state = self._read()
         self._begun = clock() - (0.0 if state is None else state.made.took_s)
-        self._prices = prices_of(section, wanted.ends)
+        self._prices = prices_of(section, wanted.ends, planned)
         space = space_of(section, wanted.ends)
         self._rivals = Rivals(
             space,
@@ -104,7 +113,7 @@ class Searching:
             evaluate=self._evaluate,
             prices=self._prices,
             names=(section.cost,),
-            limits=limits_of(wanted.size_bytes, wanted.ends),
+            limits=self._excess,
             state=None if state is None else state.value,
         )
 
@@ -129,6 +138,15 @@ class Searching:
             self._say()
         return self._finish()
 
+    def _excess(self, network: "Bred") -> float:
+        """Return by how much a network breaks limits that are known before its training."""
+        from evener.workflow.search_setup import excess_size
+
+        if self._planned is not None:
+            return self._planned.violation(network)
+        size_bytes = self._wanted.size_bytes
+        return 0.0 if size_bytes is None else excess_size(network, size_bytes, self._wanted.ends)
+
     def _say(self) -> None:
         if self._tell is None or not self._rivals.generations:
             return
@@ -138,7 +156,7 @@ class Searching:
         )
 
     def _evaluate(
-        self, batch: Sequence[LayerGraph], *, budget_s: float | None, seed: int
+        self, batch: "Sequence[Bred]", *, budget_s: float | None, seed: int
     ) -> list[Score]:
         """Score networks by a short training, in parts that do not depend on who does them."""
         from evener.search.halving import best_third
@@ -204,7 +222,7 @@ class Searching:
         ]
 
     def _retrain(
-        self, state: SearchState, front: "Sequence[Rated]", fixed: LayerGraph
+        self, state: SearchState, front: "Sequence[Rated]", fixed: "Bred"
     ) -> tuple[tuple[Retrained, ...], str]:
         """Train the finalists in full, and those that they are held against; return the choice."""
         from evener.search.choose import Rated, choose, finalists
@@ -212,7 +230,7 @@ class Searching:
         section, required = self._section, self._wanted.quality
         of_front = finalists(front, required, section.finalists)
         graphs = {one.score.id: one.architecture for one in (*state.scored, *state.random)}
-        runs: list[tuple[str, Any]] = [("front", graphs[one.id]) for one in of_front]
+        runs: list[tuple[Finder, Any]] = [("front", graphs[one.id]) for one in of_front]
         drawn = [one for one in state.random if one.score.quality is not None]
         if drawn:
             best = max(drawn, key=lambda one: (one.score.quality or 0.0, -one.score.macs))
@@ -227,7 +245,7 @@ class Searching:
                 rated.append(Rated(one.id, one.cost, full.quality, hypot(one.error, spread)))
         return tuple(retrained), (choose(rated, required) if rated else of_front[0]).id
 
-    def _train_all(self, runs: Sequence[tuple[Any, LayerGraph]]) -> list[Retrained]:
+    def _train_all(self, runs: "Sequence[tuple[Finder, Bred]]") -> list[Retrained]:
         from evener.train.retrain import Full, train_in_full
         from evener.workflow.search_setup import spread_of
 
