@@ -188,10 +188,10 @@ def connectivity(sizes: Sizes) -> list[Walk]:
 def read_rows() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the digits in an order of their own, the mean square of a pixel 1."""
     held = read_digits()
-    order = np.random.default_rng(20_26).permutation(len(held.target))
+    order = np.random.default_rng(20_26).permutation(len(held.features))
     pixels = held.features[order].astype(np.float32)
     pixels /= np.sqrt(np.mean(pixels**2))
-    return pixels, np.array([int(one) for one in held.target], dtype=np.int64)[order]
+    return pixels, np.asarray(held.targets["label"], np.int64)[order]
 
 
 def learn(depth: int, sizes: Sizes) -> Trained:

@@ -247,11 +247,11 @@ def read(data: str) -> Held:
     """
     if data in ("digits", "mixed digits"):
         table = read_digits()
-        order = np.random.default_rng(SPLIT_SEED).permutation(len(table.target))
+        order = np.random.default_rng(SPLIT_SEED).permutation(len(table.features))
         inputs_BI = table.features[order] / np.float32(16)
         if data == "mixed digits":  # so that no shard's pixels lie together
             inputs_BI = _mixed(inputs_BI)
-        labels = np.array([int(label) for label in table.target])[order]
+        labels = np.asarray(table.targets["label"], np.int64)[order]
         cut = 1200
         return Held(
             inputs_BI[:cut], _one_hot(labels[:cut]), inputs_BI[cut:], _one_hot(labels[cut:])

@@ -1,4 +1,4 @@
-"""`evener train`, `evener verify` and `evener data convert` say what they did, or what is wrong."""
+"""`evener train`, `evener verify` and `evener data` say what they did, or what is wrong."""
 
 import importlib.util
 import json

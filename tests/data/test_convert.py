@@ -40,8 +40,10 @@ def test_training_reads_the_rows_with_the_folders_as_labels(
         dataset.classes[label]: row
         for row, label in zip(dataset.features.tolist(), dataset.labels.tolist(), strict=True)
     }
-    assert rows["white"] == [0, 0, 1, 1]
-    assert rows["black"] == pytest.approx([0, 0, 0.2, 0.2])
+    # A table's columns that never change, here those of the black half, are left out.
+    half = [0.0, 0.0] if kind == ".npz" else []
+    assert rows["white"] == [*half, 1, 1]
+    assert rows["black"] == pytest.approx([*half, 0.2, 0.2])
 
 
 def test_text_is_a_row_a_line_and_labels_stand_beside_it(pictures: Path, tmp_path: Path) -> None:

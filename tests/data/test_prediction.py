@@ -39,6 +39,13 @@ def test_several_outputs_are_told_by_their_names() -> None:
     assert list(predictor.kinds) == list(values)
 
 
+def test_labels_that_stand_side_by_side_have_a_number_each() -> None:
+    predictor = Predictor((CLASSES,), ("a", "b", "c"), apart=True)
+
+    assert predictor.values([SCORES]) == {"a": 0.1, "b": 0.7, "c": 0.2}
+    assert predictor.kinds == {"a": "f", "b": "f", "c": "f"}
+
+
 @pytest.mark.parametrize("shape", [(1, 2, 2), (3, 3)])
 def test_an_output_of_several_dimensions_is_no_prediction(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match="the output 'mask', .* is neither one number nor one for"):

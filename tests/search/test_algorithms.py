@@ -7,7 +7,7 @@ import pytest
 
 from evener.errors import InputError
 from evener.search.algorithm import Algorithm, Brood, Memory, brood_of, memory_of
-from evener.search.bandit import Arm
+from evener.search.bandit import NO_ARM, Arm
 from evener.search.breeding import FREE
 from evener.search.fronts import front_numbers
 from evener.search.islands import Islands
@@ -207,6 +207,49 @@ def test_screened_children_are_new_and_half_of_them_the_models_choice() -> None:
     assert len({*rows} | known) == len(rows) + len(known)
     assert len(rows) == 10
     assert len(brood.pulled) == len(brood.bars) == 10
+
+
+def test_neighbours_of_the_best_join_the_pool_and_teach_no_arm() -> None:
+    inner = Nsga2(SPACE, population=8, children=6, band=FREE)
+    algorithm = Screened(SPACE, inner, pool=1, share=1.0, near=60)
+    memory = algorithm.begin()
+    brood = algorithm.breed(memory, stream(0))
+    judged = judge(brood, stream(1).random((len(brood.genomes), 2)))
+    memory = algorithm.learn(memory, brood, judged)
+
+    brood = algorithm.breed(memory, stream(8))
+    near = brood.genomes[brood.pulled == NO_ARM]
+
+    assert len(brood.genomes) == 6
+    assert len(near) > 0
+    apart = (near[:, None] != judged.genomes[None]).sum(axis=2).min(axis=1)
+    assert apart.tolist() == [1] * len(near)
+    after = algorithm.learn(memory, brood, judge(brood, np.zeros((6, 2))))
+    [arm] = after.islands[0].arms
+    assert arm.wins + arm.losses == 6 - len(near)
+
+
+def test_screening_goes_on_where_nothing_is_new() -> None:
+    tiny = LayerSpace(depth=1, widths=(8,))  # 3 links, and so few networks
+    algorithm = Screened(tiny, Paper(tiny, population=20, band=FREE), pool=10)
+    memory = algorithm.begin()
+    for number in range(4):
+        memory, brood = generation(algorithm, memory, number)
+
+    assert len(brood.genomes) > 0
+
+
+def test_networks_that_break_limits_teach_the_model_nothing() -> None:
+    algorithm = Screened(SPACE, Paper(SPACE, population=11, band=FREE), pool=40)
+    brood = algorithm.breed(algorithm.begin(), stream(0))
+    count = len(brood.genomes)
+    broken = Judged(
+        brood.genomes, np.full((count, 1), np.inf), np.ones(count), np.ones(count, bool)
+    )
+
+    memory = algorithm.learn(algorithm.begin(), brood, broken)
+
+    assert len(algorithm.breed(memory, stream(1)).genomes) == 10
 
 
 def test_the_model_finds_what_is_like_the_best() -> None:

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evener.search.fronts import crowding, first_front, front_numbers, hypervolume, ranking
+from evener.search.fronts import (
+    crowding,
+    first_front,
+    front_numbers,
+    hypervolume,
+    ranking,
+    volume_gains,
+)
 from evener.search.judged import Judged
 from evener.search.variation import stream
 
@@ -73,6 +80,19 @@ def test_hypervolume_is_the_count_of_cells_that_are_dominated(objectives: int) -
         dominated = (some[:, None] <= cells[None]).all(axis=2).any(axis=0).sum()
 
         assert hypervolume(some, np.full(objectives, 6.0)) == dominated
+
+
+@given(sets, st.integers(0, 99))
+def test_a_gain_is_the_hypervolume_with_a_point_less_that_without(
+    some: tuple[int, int, int], seed: int
+) -> None:
+    front, reference = points(*some), np.full(some[1], 4.0)
+    candidates = points(5, some[1], seed)
+
+    gains = volume_gains(front, candidates, reference)
+
+    whole = [hypervolume(np.vstack([front, one]), reference) for one in candidates]
+    assert gains == pytest.approx(np.array(whole) - hypervolume(front, reference))
 
 
 def test_what_is_beyond_the_reference_adds_nothing() -> None:

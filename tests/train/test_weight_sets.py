@@ -90,6 +90,10 @@ def test_a_training_that_diverges_scores_infinity_and_stays_so(digits: Dataset) 
 
     scores = sets.score([CHAIN] * 2, trained)
     assert scores[0] == inf > scores[1]
+    assert sets.parent(trained[1])[0].widths == (64, 16, 10)
+    with pytest.raises(InputError, match="the training of weight set '2' diverged: take another"):
+        sets.parent(trained[0])
+    assert sets.train([CHAIN], trained[:1], [Rates()], passes=1, seed=0) != trained[:1]
     assert sets.score([SKIP], sets.inherit([SKIP], trained[:1])) == [inf]
     again = sets.train([CHAIN] * 2, trained, [Rates()] * 2, passes=1, seed=0)
     assert sets.score([CHAIN] * 2, again)[0] == inf

@@ -63,6 +63,14 @@ def test_a_users_network_is_where_instances_begin(digits: Dataset) -> None:
     assert with_base.reached  # every score is below 0.2, so that the first refusal ends it
 
 
+def test_a_table_with_few_nodes_allows_narrow_networks_only(digits: Dataset) -> None:
+    table = msgspec.structs.replace(TABLE, maximum_nodes=16, generations=1)
+
+    found = coevolve_networks(digits, at_the_edge, Course(table, widths=(16, 32), sets=1))
+
+    assert sum(found.best.network.widths) <= 16
+
+
 def test_the_same_seed_comes_to_the_same(digits: Dataset) -> None:
     once, again = (coevolve_networks(digits, at_the_edge, COURSE) for _ in range(2))
 

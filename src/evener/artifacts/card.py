@@ -5,6 +5,7 @@ from typing import ClassVar
 import msgspec
 
 from evener.artifacts.dataset import Task
+from evener.artifacts.encoding import Encoding
 from evener.artifacts.networks import Network
 from evener.artifacts.topology import Topology
 
@@ -61,6 +62,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         topology: which neurons see which; None where all see all.
         losses: mean loss of each epoch; empty in cards of older versions.
         task: what the network predicts.
+        encoding: how the columns of a table become what it reads; None of other sources.
         communication_share: of the time in messages between ranks, of the rank that waited most,
             since the training was last started; None where one process trained, or nothing was
             left to train.
@@ -88,3 +90,4 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     losses: tuple[float, ...] = ()
     communication_share: float | None = None
     task: Task = "classes"
+    encoding: Encoding | None = None

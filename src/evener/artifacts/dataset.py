@@ -30,6 +30,7 @@ class DatasetFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         rows: rows of each split, by name.
         task: what is predicted.
         picture: channels, height and width where a row is a flattened picture.
+        notes: what was missing, rare or left out, for people.
     """
 
     kind: ClassVar[str] = "dataset"
@@ -42,3 +43,4 @@ class DatasetFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     rows: dict[str, int]
     task: Task = "classes"
     picture: tuple[int, int, int] | None = None
+    notes: tuple[str, ...] = ()

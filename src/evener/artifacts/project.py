@@ -7,6 +7,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from evener.artifacts.data_section import DataSection as DataSection
+from evener.artifacts.data_section import check_data
 from evener.artifacts.plan import Objective
 from evener.artifacts.requirements import Requirement, parse_requirement
 from evener.artifacts.search_section import SearchSection as SearchSection
@@ -16,24 +18,6 @@ from evener.artifacts.train_section import check_train
 from evener.errors import InvalidFileError, InvalidProjectError
 
 FILE_NAME: Final = "evener.toml"
-
-
-class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the rows come from.
-
-    Attributes:
-        source: "digits", or a CSV or NPZ file, relative to the project.
-        target: the column (CSV) or array (NPZ) to predict.
-        test_share: share of the rows kept for the test split, in (0, 1).
-        validation_share: share of the rows kept to choose by, in (0, 1).
-        seed: what the split is drawn from.
-    """
-
-    source: str
-    target: str = "label"
-    test_share: float = 0.2
-    validation_share: float = 0.2
-    seed: int = 0
 
 
 class PlanSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,6 +85,7 @@ _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     "serve": ServeSection,
 }
 _LEAST: Final[dict[str, float]] = {
+    "data.text_features": 1,
     "train.epochs": 1,
     "train.batch": 1,
     "train.ranks": 1,
@@ -200,19 +185,7 @@ def _section(raw: dict[str, Any], name: str, of: type[SectionT]) -> SectionT:
 
 
 def _check_values(project: Project) -> None:
-    data = project.data
-    shares = (("test_share", data.test_share), ("validation_share", data.validation_share))
-    for name, share in shares:
-        if not 0 < share < 1:
-            raise InvalidProjectError(
-                f"data.{name} = {share} must lie between 0 and 1, such as 0.2", key=f"data.{name}"
-            )
-    if data.test_share + data.validation_share >= 1:
-        raise InvalidProjectError(
-            f"data.test_share + data.validation_share = {data.test_share + data.validation_share} "
-            "leaves no row to train on; keep their sum below 1",
-            key="data.test_share",
-        )
+    check_data(project.data)
     for dotted, least in _LEAST.items():
         section, key = dotted.split(".")
         value = getattr(getattr(project, section), key)

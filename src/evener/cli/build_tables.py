@@ -13,14 +13,21 @@ from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.cli.layout import lay_out, table
 from evener.units import count, show
 
+_SHOWN = 20  # classes that are listed
+
 
 @lay_out.register
 def _(dataset: DatasetFacts) -> RenderableType:
     split = ", ".join(f"{rows} {name}" for name, rows in dataset.rows.items())
-    return (
-        f"dataset {dataset.name}: {count(dataset.features, 'feature')}, rows: {split}; classes: "
-        f"{', '.join(dataset.classes)}"
+    shape = ""
+    if dataset.picture is not None:
+        channels, height, width = dataset.picture
+        shape = f" ({width} x {height} pixels, {count(channels, 'channel')})"
+    line = (
+        f"dataset {dataset.name}: {count(dataset.features, 'feature')}{shape}, rows: {split}; "
+        f"{dataset.task}: {_names(dataset.classes)}"
     )
+    return "\n".join([line, *(f"note: {note}" for note in dataset.notes)])
 
 
 @lay_out.register
@@ -56,11 +63,17 @@ def _(card: Card) -> RenderableType:
         network += f" in {card.topology}"
     return Group(
         _qualities(f"{network}, trained in {count(card.epochs, 'epoch')}", rows),
-        f"{count(card.features, 'feature')}; rows: {split}; classes: {', '.join(card.classes)}; "
+        f"{count(card.features, 'feature')}; rows: {split}; "
+        f"{card.task}: {_names(card.classes)}; "
         f"seed {card.seed}",
         *_learning(card),
         f"the ONNX file differs from the trained network by at most {card.export_error:.1e}",
     )
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _learning(card: Card) -> list[str]:

@@ -21,11 +21,18 @@ TEMPLATE: Final = """\
 # docs/requirements.md explains every requirement. Keys that are commented out show their defaults.
 
 [data]
-source = {source}  # "digits" is built in; else a CSV or NPZ file, relative to this folder
-target = {target}  # what to predict
-# test_share = 0.2        # rows kept for the verdict
-# validation_share = 0.2  # rows kept to choose by
-# seed = 0
+# docs/data.md says what can be read, and what becomes of it.
+source = {source}  # "digits" is built in; else a table, an NPZ file or a folder of pictures
+target = {target}  # what to predict; if it is not found out rightly, say task = "numbers"
+# drop = []               # columns that are not read
+# only = []               # "column=value" reads those rows alone
+# text = []               # columns whose words are features
+# text_features = 5000    # most words
+# size = [32, 32]         # width and height of the pictures of a folder
+# colours = "rgb"         # or "grey"
+# test_share = 0.2        # rows kept for the verdict; or test_source = "test.csv" has them
+# validation_share = 0.2  # rows kept to choose by; or split_column = "part" says all parts
+# seed = 0                # labels of one column are divided by separator = " "
 
 [requirements]            # hard, unless it ends in "?"
 {requirements}
@@ -182,7 +189,7 @@ def _target(table: Path, target: str | None) -> str:
     if table.suffix.lower() == ".npz":
         from evener.data.npz_file import read_npz
 
-        return read_npz(table, target or _ARRAY).target_name
+        return next(iter(read_npz(table, (target or _ARRAY,)).targets))
     if table.suffix.lower() not in (".csv", ".tsv"):
         raise InputError(
             f"--data {table} is neither 'digits' nor a .csv, .tsv or .npz file; name one of them"

@@ -30,7 +30,12 @@ SUFFIXES: Final = (".npz", ".jsonl", ".csv", ".parquet")
 
 @contextmanager
 def answers_to(
-    path: Path, outputs: Sequence[Tensor], *, labels: Sequence[str], ids: bool
+    path: Path,
+    outputs: Sequence[Tensor],
+    *,
+    labels: Sequence[str],
+    ids: bool,
+    apart: bool = False,
 ) -> Iterator[Write]:
     """Open a file for answers; its suffix says what kind.
 
@@ -39,6 +44,7 @@ def answers_to(
         outputs: what an answer holds.
         labels: names of the classes, for tables; none to number them.
         ids: whether frames have ids, which then are a column of a table.
+        apart: whether each number has a column of its own; see `Predictor`.
 
     Yields:
         What takes each answer. The file gets its name when the block ends.
@@ -51,7 +57,7 @@ def answers_to(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"'{path}' does not end in {', '.join(SUFFIXES)}: write answers.npz")
-    predictor = Predictor(outputs, labels) if suffix in {".csv", ".parquet"} else None
+    predictor = Predictor(outputs, labels, apart) if suffix in {".csv", ".parquet"} else None
     with ExitStack() as stack:
         file = stack.enter_context(whole_file(path))
         if predictor is None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.artifacts.dataset import Task
+from evener.artifacts.encoding import Encoding
 from evener.data.split import Split
 
 SplitName = Literal["train", "validation", "test"]
@@ -30,9 +31,11 @@ class Dataset:
         classes: names of the outputs: the classes, or the target columns of numbers and labels.
         feature_names: names of the columns of `features`; a category is named "column=value".
         split: which rows are for training, for choosing and for the final test.
-        sha256: hash of everything here except the name.
+        sha256: hash of everything here except the name and the notes.
         task: what is predicted.
         picture: channels, height and width where a row is a picture, flattened in this order.
+        encoding: how columns of a table became the features; None of other sources.
+        notes: what was missing, rare or left out, for people; not hashed.
     """
 
     name: str
@@ -45,6 +48,8 @@ class Dataset:
     sha256: str
     task: Task = "classes"
     picture: tuple[int, int, int] | None = None
+    encoding: Encoding | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> int:
@@ -77,6 +82,8 @@ def make_dataset(
     split: Split,
     task: Task = "classes",
     picture: tuple[int, int, int] | None = None,
+    encoding: Encoding | None = None,
+    notes: tuple[str, ...] = (),
 ) -> Dataset:
     """Freeze the arrays of a dataset and hash them.
 
@@ -89,6 +96,8 @@ def make_dataset(
         split: a split of the rows.
         task: what is predicted.
         picture: channels, height and width of a row, if it is a picture.
+        encoding: how columns of a table became the features.
+        notes: for people.
 
     Example:
         >>> from evener.data.split import split_at_random
@@ -108,7 +117,7 @@ def make_dataset(
         targets = np.ascontiguousarray(answers, dtype="<f4")
     parts = (split.train, split.validation, split.test)
     lengths = [len(part) for part in parts]
-    head = [features.shape, lengths, classes, feature_names, task, picture]
+    head = [features.shape, lengths, classes, feature_names, task, picture, encoding]
     hashed = hashlib.sha256(msgspec.json.encode(head))
     hashed.update(features.data)
     hashed.update(targets.tobytes() if task != "classes" else labels.tobytes())
@@ -127,4 +136,6 @@ def make_dataset(
         sha256=hashed.hexdigest(),
         task=task,
         picture=picture,
+        encoding=encoding,
+        notes=notes,
     )

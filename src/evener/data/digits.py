@@ -1,9 +1,13 @@
 """The built-in set: 1,797 handwritten digits of 8 x 8 pixels, as scikit-learn ships it."""
 
+from typing import Final
+
 import numpy as np
 
 from evener.data.table import Table
 from evener.errors import MissingExtraError
+
+TARGET: Final = "label"
 
 
 def read_digits() -> Table:
@@ -20,8 +24,8 @@ def read_digits() -> Table:
     return Table(
         features=np.asarray(pixels, np.float32),
         feature_names=tuple(f"pixel_{row}_{column}" for row in range(8) for column in range(8)),
-        target=tuple(map(str, labels.tolist())),
-        target_name="label",
+        targets={TARGET: labels.astype(np.float64)},
         where="digits",
         row_name=lambda row: f"row {row}",
+        picture=(1, 8, 8),
     )

@@ -19,11 +19,13 @@ class Predictor:
     """Turns an answer into named values.
 
     An output of one number is that number. One of several is the class whose number is the largest,
-    by its label or its index from 0, and that number as its score.
+    by its label or its index from 0, and that number as its score. Where each number is an answer
+    by itself, each has the name of its label.
 
     Args:
         outputs: what an answer holds.
         labels: names of the classes; none to number them.
+        apart: whether several numbers are several answers, as those of labels are, and no classes.
 
     Example:
         >>> y = Tensor(name="y", shape=(1, 3), dtype="float32")
@@ -34,6 +36,7 @@ class Predictor:
 
     outputs: Sequence[Tensor]
     labels: Sequence[str] = ()
+    apart: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what has no single prediction.
@@ -64,7 +67,9 @@ class Predictor:
         found: dict[str, str] = {}
         for tensor in self.outputs:
             kind = np.dtype(tensor.dtype).kind
-            if _is_number(tensor):
+            if self._is_apart(tensor):
+                found |= dict.fromkeys(self.labels, kind)
+            elif _is_number(tensor):
                 found[self._name(tensor)] = "i" if kind == "u" else kind
             else:
                 found[self._name(tensor)] = "U" if self._is_labelled(tensor) else "i"
@@ -75,6 +80,10 @@ class Predictor:
         """Return the values of an answer by their names."""
         found: dict[str, Value] = {}
         for tensor, array in zip(self.outputs, answer, strict=True):
+            if self._is_apart(tensor):
+                numbers = zip(self.labels, array.reshape(-1), strict=True)
+                found |= {label: _python(number) for label, number in numbers}
+                continue
             if _is_number(tensor):
                 found[self._name(tensor)] = _python(array)
                 continue
@@ -83,6 +92,9 @@ class Predictor:
             found[self._name(tensor)] = self.labels[index] if labelled else index
             found[self._score(tensor)] = _python(array.flat[index])
         return found
+
+    def _is_apart(self, tensor: Tensor) -> bool:
+        return self.apart and len(self.labels) > 1 and self._is_labelled(tensor)
 
     def _is_labelled(self, tensor: Tensor) -> bool:
         return not _is_number(tensor) and prod(tensor.shape) == len(self.labels)

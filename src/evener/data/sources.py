@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from evener.artifacts.encoding import Encoding
 from evener.artifacts.tensor import Tensor
 from evener.data import line_frames, picture_frames, table_rows, video_frames
 from evener.data.pixels import Pixels
@@ -44,7 +45,12 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_source(
-    path: Path, inputs: Sequence[Tensor], reading: Reading, *, features: Sequence[str] = ()
+    path: Path,
+    inputs: Sequence[Tensor],
+    reading: Reading,
+    *,
+    features: Sequence[str] = (),
+    encoding: Encoding | None = None,
 ) -> Source:
     """Open what frames are read from.
 
@@ -54,13 +60,14 @@ def open_source(
         inputs: what a frame holds.
         reading: how what is there becomes frames.
         features: names of the columns that the network learned from, where that is known.
+        encoding: what the columns of a table became in training, where that is known.
 
     Raises:
         InputError: no such source, one that does not fit the network, or a choice that is not for
             it.
     """
     _check_choices(path, reading)
-    source = _open(path, inputs, reading, features)
+    source = _open(path, inputs, reading, features, encoding)
     if reading.limit is None:
         return source
     return replace(
@@ -81,7 +88,11 @@ def _check_choices(path: Path, reading: Reading) -> None:
 
 
 def _open(
-    path: Path, inputs: Sequence[Tensor], reading: Reading, features: Sequence[str]
+    path: Path,
+    inputs: Sequence[Tensor],
+    reading: Reading,
+    features: Sequence[str],
+    encoding: Encoding | None,
 ) -> Source:
     if str(path).startswith(video_frames.CAMERA):
         return video_frames.read_camera(str(path), inputs, reading.pixels)
@@ -96,6 +107,7 @@ def _open(
             columns=reading.columns,
             features=features,
             id_column=reading.id_column,
+            encoding=encoding,
         )
     suffix = path.suffix.lower()
     if suffix in LINES or str(path) == line_frames.STDIN:

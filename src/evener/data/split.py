@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,9 @@ from numpy.typing import NDArray
 from evener.errors import InvalidDataError
 from evener.units import count
 
-FEWEST_ROWS = 3  # of a class: one for each part
+FEWEST_ROWS: Final = 3  # of a class: one for each part
+TRAIN, VALIDATION, TEST = 0, 1, 2
+"""Where a row belongs that came with its split."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +41,8 @@ def split_rows(
 ) -> Split:
     """Draw a split in which every class has its share of each part, and at least one row.
 
+    A class of two rows has none in validation, and one of a single row is for training alone.
+
     Args:
         labels: (rows,), indices into `classes`.
         classes: names of the classes, for the error.
@@ -47,7 +52,7 @@ def split_rows(
         where: whose rows they are, for the error.
 
     Raises:
-        InvalidDataError: a class has fewer rows than there are parts.
+        InvalidDataError: fewer than two classes have as many rows as there are parts.
 
     Example:
         >>> labels = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
@@ -57,7 +62,7 @@ def split_rows(
         >>> sorted(labels[split.test].tolist())
         [0, 1]
     """
-    _check_every_class_can_be_split(labels, classes, where)
+    _check_classes_can_be_split(labels, classes, where)
     rng = np.random.default_rng(seed)
     parts: tuple[list[NDArray[np.int64]], ...] = ([], [], [])
     for index in range(len(classes)):
@@ -97,26 +102,78 @@ def split_at_random(
     return Split(train=train, validation=validation, test=test)
 
 
+def split_as_given(
+    parts: NDArray[np.int64],
+    labels: NDArray[np.int64] | None,
+    *,
+    validation_share: float,
+    seed: int,
+    where: str = "the data",
+) -> Split:
+    """Keep the split that rows came with; draw rows to choose by where it names none.
+
+    Args:
+        parts: (rows,), `TRAIN`, `VALIDATION` or `TEST`.
+        labels: (rows,), class numbers, each of which then has its share; None without classes.
+        validation_share: share of the training rows that becomes validation.
+        seed: what those are drawn from.
+        where: whose rows they are, for the error.
+
+    Raises:
+        InvalidDataError: no rows for testing, or too few for training.
+
+    Example:
+        >>> parts = np.array([TRAIN] * 8 + [TEST] * 2)
+        >>> split = split_as_given(parts, None, validation_share=0.25, seed=0)
+        >>> len(split.train), len(split.validation), split.test.tolist()
+        (6, 2, [8, 9])
+    """
+    train, validation, test = (np.flatnonzero(parts == part) for part in (TRAIN, VALIDATION, TEST))
+    if not len(test) or len(train) + len(validation) < 2:
+        raise InvalidDataError(
+            f"{where}: its split has {count(len(train), 'row')} to train on and {len(test)} to "
+            "test on; give rows of both, two or more to train on"
+        )
+    if not len(validation):
+        rng = np.random.default_rng(seed)
+        groups = [train] if labels is None else _by_class(train, labels)
+        chosen = []
+        for group in groups:
+            drawn = rng.permutation(group)
+            most = len(drawn) - 1
+            chosen.append(drawn[: min(max(round(len(drawn) * validation_share), 1), most)])
+        validation = np.sort(np.concatenate(chosen))
+        train = np.setdiff1d(train, validation)
+    return Split(train=train, validation=validation, test=test)
+
+
+def _by_class(rows: NDArray[np.int64], labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return [rows[labels[rows] == label] for label in np.unique(labels[rows])]
+
+
 def _cut(
     drawn: NDArray[np.int64], validation_share: float, test_share: float
 ) -> list[NDArray[np.int64]]:
-    """Cut rows into those for test, validation and training, one each at least."""
+    """Cut rows into those for test, validation and training, one each where there are enough."""
     rows = len(drawn)
-    test = min(max(round(rows * test_share), 1), rows - 2)
+    test = min(max(round(rows * test_share), 1), rows - 2) if rows > 2 else rows - 1
     validation = min(max(round(rows * validation_share), 1), rows - test - 1)
     return np.split(drawn, [test, test + validation])
 
 
-def _check_every_class_can_be_split(
+def _check_classes_can_be_split(
     labels: NDArray[np.int64], classes: Sequence[str], where: str
 ) -> None:
     counts = np.bincount(labels, minlength=len(classes))
-    rare = [index for index, rows in enumerate(counts) if rows < FEWEST_ROWS]
-    if rare:
-        shown = ", ".join(f"'{classes[index]}' ({counts[index]})" for index in rare[:5])
-        more = f" and {len(rare) - 5} more" if len(rare) > 5 else ""
+    enough = int((counts >= FEWEST_ROWS).sum())
+    if enough < 2:
+        shown = ", ".join(
+            f"'{name}' ({rows})" for name, rows in zip(classes[:5], counts, strict=False)
+        )
+        more = f" and {len(classes) - 5} more" if len(classes) > 5 else ""
         raise InvalidDataError(
-            f"{where}: {len(rare)} of {len(classes)} classes have fewer than {FEWEST_ROWS} rows: "
-            f"{shown}{more}; training, validation and test need one each. "
-            "Add rows of these classes, or remove or merge the classes."
+            f"{where}: {enough} of {len(classes)} classes {'has' if enough == 1 else 'have'} "
+            f"{FEWEST_ROWS} rows or more: {shown}{more}; training, validation and test need one "
+            'each of two classes at least. Add rows, merge classes, or say task = "numbers" if '
+            "these are measured."
         )

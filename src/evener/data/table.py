@@ -1,34 +1,40 @@
-"""What every source reads before it is encoded: named columns of equal length."""
+"""What every source of numbers reads before the target is encoded."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evener.data.cells import Column
 from evener.errors import InvalidDataError
+
+_SHOWN: Final = 20  # names that an error lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Features and the target as numbers, before checks of their values.
+    """Features as numbers, and the target, before checks of their values.
 
     Attributes:
         features: float32 (rows, features); values may still be NaN or infinite.
         feature_names: names of its columns.
-        target: the target's value in each row, as text.
-        target_name: what the file calls the target.
+        targets: the columns to predict, by what the file calls them.
         where: the file, or the name of the built-in set.
         row_name: says where a row, counted from 0, stands, such as "line 7".
+        picture: channels, height and width where a row is a picture.
+        parts: (rows,) `TRAIN`, `VALIDATION` or `TEST` of `split.py`; None to draw a split.
     """
 
     features: NDArray[np.float32]
     feature_names: tuple[str, ...]
-    target: tuple[str, ...]
-    target_name: str
+    targets: Mapping[str, Column]
     where: str
     row_name: Callable[[int], str]
+    picture: tuple[int, int, int] | None = None
+    parts: NDArray[np.int64] | None = None
 
 
 def missing_target(target: str, names: Iterable[str], where: str, what: str) -> InvalidDataError:
@@ -44,8 +50,27 @@ def missing_target(target: str, names: Iterable[str], where: str, what: str) -> 
     lower = {name.lower(): name for name in known}
     near = get_close_matches(target.lower(), lower, n=1)
     hint = f"did you mean '{lower[near[0]]}'? " if near else ""
-    shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    shown = ", ".join(known[:_SHOWN])
+    shown += f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     return InvalidDataError(
         f"{where} has no {what} '{target}' to predict; {hint}{what}s: {shown}. Choose one of them.",
         column=target,
+    )
+
+
+def missing_column(name: str, columns: Iterable[str], where: str, why: str) -> InvalidDataError:
+    """Say that a column is not there, and which was probably meant.
+
+    Args:
+        name: of the column.
+        columns: names of those that are there.
+        where: the file.
+        why: who needs it, such as "the network reads it".
+    """
+    known = list(columns)
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean '{near[0]}'? " if near else ""
+    shown = ", ".join(known[:_SHOWN]) + ", …" * (len(known) > _SHOWN)
+    return InvalidDataError(
+        f"{where} has no column '{name}', and {why}; {hint}columns: {shown}", column=name
     )

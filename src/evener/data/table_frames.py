@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isnan, nan, prod
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from evener.artifacts.encoding import Encoding
 from evener.artifacts.tensor import Tensor
+from evener.data.encoded_frames import encoded_rows
 from evener.data.source import Source, Sourced
+from evener.data.table import missing_column
 from evener.data.table_rows import count_rows, open_rows
 from evener.errors import InvalidDataError
 from evener.network.frames import Array
 from evener.units import count
-
-_SHOWN: Final = 20  # columns that an error lists
 
 
 def read_rows(
@@ -26,6 +26,7 @@ def read_rows(
     columns: Sequence[str] | None = None,
     features: Sequence[str] = (),
     id_column: str | None = None,
+    encoding: Encoding | None = None,
 ) -> Source:
     """Take each row of a table as a frame.
 
@@ -40,6 +41,8 @@ def read_rows(
         columns: names of columns.
         features: names of the columns that the network learned from, where that is known.
         id_column: what tells the rows apart in the answers, if a column does.
+        encoding: what the network's columns became in training: they are taken by it, missing
+            values, dates and texts too, unless `columns` names others.
 
     Raises:
         InvalidFileError: missing, or no table.
@@ -48,7 +51,10 @@ def read_rows(
     Reading the frames raises InvalidDataError where a column is missing, there are not as many as
     the input has numbers, or a value is missing or cannot be taken.
     """
-    frames = _frames(path, inputs, columns, features, id_column)
+    if encoding is not None and columns is None:
+        frames = encoded_rows(path, inputs, encoding, id_column=id_column)
+    else:
+        frames = _frames(path, inputs, columns, features, id_column)
     return Source(frames, name=str(path), count=count_rows(path))
 
 
@@ -62,7 +68,7 @@ def _frames(
     with open_rows(path) as table:
         header = {name: place for place, name in enumerate(table.header)}
         if id_column is not None and id_column not in header:
-            raise _missing(path, id_column, header, "--id names it")
+            raise missing_column(id_column, header, str(path), "--id names it")
         cells_of = _lay_out(path, header, inputs, columns, features, id_column)
         places_of = [_places(cells) for cells in cells_of]
         for where, row in table.rows:
@@ -210,19 +216,9 @@ def _cells(path: Path, header: Mapping[str, int], named: Sequence[str]) -> list[
         elif column in header and column in words:
             cells.append(_Category(column, header[column], word, tuple(words[column])))
         else:
-            raise _missing(
-                path, column if column in words else name, header, "the network reads it"
-            )
+            named_column = column if column in words else name
+            raise missing_column(named_column, header, str(path), "the network reads it")
     return cells
-
-
-def _missing(path: Path, name: str, header: Mapping[str, int], why: str) -> InvalidDataError:
-    near = get_close_matches(name, header, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
-    shown = ", ".join(list(header)[:_SHOWN]) + ", …" * (len(header) > _SHOWN)
-    return InvalidDataError(
-        f"{path} has no column '{name}', and {why}; {hint}columns: {shown}", column=name
-    )
 
 
 def _array(

@@ -16,7 +16,8 @@ from evener.search.judged import Objectives
 from evener.search.process import Guess, guess
 
 _CURIOSITY: Final = 0.5  # standard deviations that count as promise
-_MARGIN: Final = 0.1  # of the front's extent, from its worst to the reference
+_DRAWN: Final = 20  # of the judged, the first, that tell how good networks are by chance
+_MARGIN: Final = 0.1  # of the extent of costs, from the largest to the reference
 _NODES: Final = 5  # at which the normal distribution of a guess is looked at
 _NODE, _SHARE = np.polynomial.hermite_e.hermegauss(_NODES)
 _WEIGHT: Final = _SHARE / _SHARE.sum()
@@ -59,14 +60,14 @@ def most_widening(
         costs: the last of their objectives, as far as they are known before an evaluation,
             (pool, known objectives); the others are guessed.
         count: how many.
-        reference: what is worse in any objective is of no use; None for what is guessed twice
-            as far from the best as half of the judged are, or costs more than the front.
+        reference: what is worse in any objective is of no use; None for what costs more than
+            any of the judged, or whose first objective is far worse than that of most of the first.
     """
     guessing = objectives.shape[1] - costs.shape[1]
     scale = Scale(objectives[:, :guessing])
     guessed = guess(known, scale.standings(objectives[:, :guessing]), pool)
     front = objectives[first_front(objectives)]
-    corner = _beyond(front, objectives, guessing) if reference is None else np.array(reference)
+    corner = _beyond(objectives) if reference is None else np.array(reference)
 
     gains = _expected_gains(front, guessed, costs, scale, np.arange(len(pool)), corner)
     stale = np.zeros(len(pool), bool)
@@ -89,12 +90,16 @@ def most_widening(
     return chosen
 
 
-def _beyond(front: Objectives, objectives: Objectives, guessing: int) -> NDArray[np.float64]:
-    """Return a reference without which networks that are cheap and useless were all that counts."""
-    low, high = front.min(axis=0), front.max(axis=0)
+def _beyond(objectives: Objectives) -> NDArray[np.float64]:
+    """Return a reference without which networks that are cheap and useless were all that counts.
+
+    As many of those that were drawn first are better than their median as are worse; what is twice
+    as far behind their best as that is of no use. Whatever a network costs it may be of use.
+    """
+    low, high = objectives.min(axis=0), objectives.max(axis=0)
     corner: NDArray[np.float64] = high + _MARGIN * (high - low)
-    least, middle = objectives.min(axis=0), np.median(objectives, axis=0)
-    corner[:guessing] = np.minimum(corner, 2 * middle - least)[:guessing]
+    drawn = objectives[:_DRAWN, 0]
+    corner[0] = 2 * np.median(drawn) - drawn.min()
     return corner
 
 

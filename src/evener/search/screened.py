@@ -47,7 +47,7 @@ class Screened:
         costs: the last objectives, as far as they are known before an evaluation; None for none.
         near: how many genomes that differ in one bit from one of the best join the pool.
         reference: with several objectives, what is worse in any of them is of no use; None for
-            what is twice as far from the best as half of the judged, or costs more than the front.
+            what costs more than any judged, or is far worse than most of those drawn first.
     """
 
     space: Space[Any]

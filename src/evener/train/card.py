@@ -72,6 +72,7 @@ def make_card(
         rows=dataset.row_counts,
         classes=dataset.classes,
         task=dataset.task,
+        encoding=dataset.encoding,
         seed=trained.section.seed,
         epochs=trained.section.epochs,
         validation=trained.validation,

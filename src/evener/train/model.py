@@ -28,6 +28,7 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "sigmoid": nn.Sigmoid,
 }
 
+_COLUMNS: Final = 256  # that are standardised at a time
 _TOGETHER: Final = 1000  # rows that go forward at a time
 
 
@@ -98,12 +99,16 @@ def standardisation(x_BF: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDA
         >>> mean_F.tolist(), scale_F.tolist()
         ([2.0, 7.0], [0.5, 1.0])
     """
-    exact_BF = x_BF.astype(np.float64)
-    deviation_F = exact_BF.std(axis=0)
-    # A deviation that single precision cannot divide by is none; that of a constant is rounding.
-    varies_F = (np.ptp(exact_BF, axis=0) > 0) & (deviation_F > np.finfo(np.float32).tiny)
-    scale_F = 1 / np.where(varies_F, deviation_F, 1.0)
-    return exact_BF.mean(axis=0).astype(np.float32), scale_F.astype(np.float32)
+    mean_F, scale_F = np.empty((2, x_BF.shape[1]), np.float32)
+    for first in range(0, x_BF.shape[1], _COLUMNS):  # in double precision texts would fill memory
+        some = slice(first, first + _COLUMNS)
+        exact_BF = x_BF[:, some].astype(np.float64)
+        deviation_F = exact_BF.std(axis=0)
+        # A deviation that floats cannot divide by is none; that of a constant is rounding.
+        varies_F = (np.ptp(exact_BF, axis=0) > 0) & (deviation_F > np.finfo(np.float32).tiny)
+        mean_F[some] = exact_BF.mean(axis=0)
+        scale_F[some] = 1 / np.where(varies_F, deviation_F, 1.0)
+    return mean_F, scale_F
 
 
 def predict(model: Classifier, x_BF: NDArray[np.float32]) -> NDArray[np.float32]:

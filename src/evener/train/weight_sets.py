@@ -167,6 +167,17 @@ class WeightSets:
             for network, one in zip(networks, known, strict=True)
         ]
 
+    def parent(self, set_: str) -> Parent:
+        """Return what a weight set is: the individual that it was made for, and its weights.
+
+        Raises:
+            InputError: there is no such set, or its training diverged.
+        """
+        known = self._known(set_)
+        if known is None:
+            raise InputError(f"the training of weight set '{set_}' diverged: take another one")
+        return known
+
     def _individual(
         self, network: LayerGraph, *, seed: int, rates: Rates | None = None
     ) -> Individual:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.artifacts.layer_graph import LayerGraph
-from evener.search.chaos.mean_field import critical_variance
+from evener.search.chaos.domains import Domain, compensate
 from evener.search.coevolution.algorithm import Coevolved, Settings, coevolve
 from evener.search.coevolution.growth import Limits
 from evener.search.coevolution.hyperparameters import Hyperparameters
@@ -21,6 +21,7 @@ from evener.search.layer_space import LayerSpace
 
 if TYPE_CHECKING:
     from evener.data.dataset import Dataset
+    from evener.train.weight_sets import WeightSets
 
 AtTheEdge = Callable[[np.random.Generator], Hyperparameters]
 
@@ -36,6 +37,8 @@ class Course:
         most: C, multiply-accumulates that a network may take; None for those of the widest
             layers that the table allows, each of which feeds all later ones.
         sets: w, weight sets of each chromosome.
+        start: where weights that are drawn stand between order and chaos: "critical" for the
+            edge, "ordered" or "chaotic".
         terms: on which connections are pruned.
         seed: what all chance is drawn from.
     """
@@ -45,6 +48,7 @@ class Course:
     alpha: float = 0.01
     most: float | None = None
     sets: int = 3
+    start: Domain = "critical"
     terms: Terms = AS_PRINTED
     seed: int = 0
 
@@ -75,29 +79,56 @@ def coevolve_networks(
         InputError: numbers are predicted, a base beyond the limits, or hyperparameters beyond
             Table I.
     """
-    from evener.train.weight_sets import WeightSets  # torch takes a second
+    settings = settings_of(dataset, course)
+    sets = weight_sets_of(dataset, course)
+    return coevolve(settings, sets, at_the_edge, seed=course.seed, bases=bases, trace=trace)
 
-    features, outputs, table = dataset.features.shape[1], dataset.outputs, course.table
+
+def settings_of(dataset: "Dataset", course: Course) -> Settings:
+    """Return the settings of the algorithm for a dataset.
+
+    Args:
+        dataset: which.
+        course: the terms.
+    """
+    table = course.table
     space = LayerSpace(
         depth=table.maximum_depth, widths=course.widths, max_nodes=table.maximum_nodes
     )
-    complexity = partial(LayerGraph.macs, features=features, classes=outputs)
-    most = course.most or complexity(_widest(space))
+    complexity = _complexity(dataset)
+    limits = Limits(space, complexity, course.most or complexity(_widest(space)))
+    return Settings(limits, table, sets=course.sets, terms=course.terms)
+
+
+def weight_sets_of(dataset: "Dataset", course: Course) -> "WeightSets":
+    """Return what keeps, trains and scores weights on a dataset.
+
+    Args:
+        dataset: of classes or labels.
+        course: the terms.
+
+    Raises:
+        InputError: numbers are predicted.
+    """
+    from evener.train.weight_sets import WeightSets  # torch takes a second
+
+    limits = settings_of(dataset, course).limits
 
     def fitness(network: LayerGraph, answers: Answers, wanted: Answers) -> float:
-        share = complexity(network) / most
+        share = limits.complexity(network) / limits.most
         return paper_abs(answers, wanted, alpha=course.alpha, complexity=share, mu=0.0, pruned=0.0)
 
-    sets = WeightSets(
-        dataset,
-        fitness,
-        weight_variance=lambda network: critical_variance(network.activation, 1.0),
-        batch=table.rows_per_update,
+    def weight_variance(network: LayerGraph) -> float:
+        # Weights are divided by the inputs that there are, as if no link was missing.
+        return compensate(course.start, network.activation, 1.0).weight_variance
+
+    return WeightSets(
+        dataset, fitness, weight_variance=weight_variance, batch=course.table.rows_per_update
     )
-    settings = Settings(
-        Limits(space, complexity, most), table, sets=course.sets, terms=course.terms
-    )
-    return coevolve(settings, sets, at_the_edge, seed=course.seed, bases=bases, trace=trace)
+
+
+def _complexity(dataset: "Dataset") -> Callable[[LayerGraph], float]:
+    return partial(LayerGraph.macs, features=dataset.features.shape[1], classes=dataset.outputs)
 
 
 def _widest(space: LayerSpace) -> LayerGraph:

@@ -108,7 +108,9 @@ def take_frames(
     reading = reading or Reading()
     if isinstance(frames, Path):
         features = () if card is None else card.feature_names
-        return Frames.read(open_source(frames, inputs, reading, features=features))
+        encoding = None if card is None else card.encoding
+        source = open_source(frames, inputs, reading, features=features, encoding=encoding)
+        return Frames.read(source)
     if reading != Reading():
         raise InputError(
             f"--frames {frames} makes up random frames, and there is nothing to read: leave out "
@@ -143,7 +145,7 @@ def answers_for(
     """
     writing = writing or Writing()
     outputs = opened.of_frames.outputs
-    labels: tuple[str, ...] = () if card is None else card.classes
+    labels = () if card is None or len(card.classes) == 1 else card.classes
     if writing.labels is not None:
         labels = read_labels(writing.labels)
     try:
@@ -152,7 +154,13 @@ def answers_for(
             if writing.out is not None:
                 writers.append(
                     stack.enter_context(
-                        answers_to(writing.out, outputs, labels=labels, ids=frames.have_ids)
+                        answers_to(
+                            writing.out,
+                            outputs,
+                            labels=labels,
+                            ids=frames.have_ids,
+                            apart=card is not None and card.task != "classes",
+                        )
                     )
                 )
             if writing.annotate is not None:

@@ -19,7 +19,7 @@ from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front
 from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Ends, Network, chain_of
-from evener.artifacts.project import Project
+from evener.artifacts.project import DataSection, Project
 from evener.artifacts.requirements import check_metrics
 from evener.artifacts.search_section import PLANNED
 from evener.artifacts.search_state import SearchState
@@ -84,15 +84,7 @@ class Learning:
                 from evener.train.sharded_fit import check_task
 
                 check_task(dataset)
-            return DatasetFacts(
-                name=dataset.name,
-                sha256=dataset.sha256,
-                features=dataset.features.shape[1],
-                classes=dataset.classes,
-                rows=dataset.row_counts,
-                task=dataset.task,
-                picture=dataset.picture,
-            )
+            return facts_of(dataset)
 
         inputs = {
             "section": self._project.data,
@@ -305,6 +297,35 @@ class Learning:
         if path.is_file():
             return file_sha256(path)
         return f"scikit-learn {version('scikit-learn')}"
+
+
+def describe_data(section: DataSection, folder: Path) -> DatasetFacts:
+    """Say what the rows of a project become.
+
+    Args:
+        section: what the project says about its data.
+        folder: the project, which file names are relative to.
+
+    Raises:
+        InputError: they cannot be read, or nothing can be learned from them.
+    """
+    from evener.data.load import load_dataset
+
+    return facts_of(load_dataset(section, folder))
+
+
+def facts_of(dataset: "Dataset") -> DatasetFacts:
+    """Return what a later step needs to know of a dataset without its rows."""
+    return DatasetFacts(
+        name=dataset.name,
+        sha256=dataset.sha256,
+        features=dataset.features.shape[1],
+        classes=dataset.classes,
+        rows=dataset.row_counts,
+        task=dataset.task,
+        picture=dataset.picture,
+        notes=dataset.notes,
+    )
 
 
 def package_versions() -> dict[str, str]:

@@ -122,6 +122,13 @@ def test_a_residual_block_shares_the_channels_that_it_adds_to() -> None:
     )
 
 
+def test_the_pictures_own_channels_are_left_alone() -> None:
+    pool = Block(kind="pool3x3", channels=2)
+    added = Block(kind="conv3x3", channels=2, residual=True)
+
+    assert channel_groups(ConvStack(blocks=(pool, added))) == ()
+
+
 def test_importance_is_what_leads_into_a_channel_times_its_gradient() -> None:
     stack = ConvStack(blocks=(Block(kind="conv1x1", channels=2),))
     kernels = Kernels(

@@ -1,0 +1,70 @@
+"""Raw rows of a table become frames as training made features of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evener.artifacts.encoding import CategoryColumn, Encoding, NumberColumn
+from evener.artifacts.tensor import Tensor
+from evener.data.source import Source
+from evener.data.table_frames import read_rows
+from evener.errors import InvalidDataError
+
+ENCODING = Encoding(
+    columns=(
+        NumberColumn(column="age", median=30.0, flag=True),
+        CategoryColumn(column="sex", levels=("f", "m"), other=True),
+    )
+)
+INPUTS = (Tensor(name="features", shape=(1, 5), dtype="float32"),)
+
+
+def rows(folder: Path, text: str, *, id_column: str | None = None) -> Source:
+    path = folder / "rows.csv"
+    path.write_text(text)
+    return read_rows(path, INPUTS, encoding=ENCODING, id_column=id_column)
+
+
+def test_missing_values_and_unknown_words_are_taken_as_in_training(tmp_path: Path) -> None:
+    source = rows(tmp_path, "who,sex,extra,age\na,f,1,20\nb,?,2,NA\nc,x,3,40\n", id_column="who")
+
+    frames = list(source.frames)
+
+    assert [one.frame[0].tolist() for one in frames] == [
+        [[20, 0, 1, 0, 0]],
+        [[30, 1, 0, 0, 0]],
+        [[40, 0, 0, 0, 1]],
+    ]
+    assert [one.id for one in frames] == ["a", "b", "c"]
+    assert frames[0].frame[0].dtype == np.float32
+
+
+def test_more_rows_than_are_read_at_once_keep_their_places(tmp_path: Path) -> None:
+    source = rows(tmp_path, "sex,age\n" + "".join(f"f,{age}\n" for age in range(700)))
+
+    frames = list(source.frames)
+
+    assert [one.frame[0][0, 0] for one in frames] == list(range(700))
+    assert frames[-1].where == "line 701"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sex,agee\nf,1\n", "has no column 'age', and the network reads it; did you mean 'agee'"),
+        ("sex,age\nf,1\nf,old\n", "line 3 of .*: column 'age' holds 'old', which is no number"),
+        ("sex,age\nf,1e39\n", "line 2 of .*: column 'age' holds a number too large"),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InvalidDataError, match=message):
+        list(rows(tmp_path, text).frames)
+
+
+def test_a_network_that_reads_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("age,sex\n1,f\n")
+    inputs = (Tensor(name="x", shape=(1, 3), dtype="float32"),)
+
+    with pytest.raises(InvalidDataError, match=r"become 5 numbers a row.* reads 'x' \[1, 3\]"):
+        list(read_rows(tmp_path / "rows.csv", inputs, encoding=ENCODING).frames)
