@@ -30,6 +30,7 @@ Bred = LayerGraph | ConvStack
 _NARROWEST, _WIDEST = 64, 512  # bounds of the widest layer that suits the data
 _WIDTHS: Final = 4
 _LARGE: Final = 256  # places of a picture from which on convolutions are worth their time
+_NEVER: Final = 1e15  # the price of what is no network: more than any
 _BYTES: Final = 4  # of a weight in the network's file
 _BESIDE: Final = 4096  # bytes of a file that are no weights, about
 
@@ -168,10 +169,16 @@ def prices_of(
         planned: says what a network's best plan will come to, where that is wanted.
     """
     figure = PLANNED.get(section.cost)
-    if figure is not None and planned is not None:
-        return lambda networks: [(one[figure],) for one in planned(networks)]
     count = weights if section.cost == "weights" else macs
-    return lambda networks: [(float(count(one, ends)),) for one in networks]
+
+    def price(network: Bred) -> float:
+        if isinstance(network, LayerGraph) and not network.connected:
+            return _NEVER  # a genome of it breaks the space's limit, and nobody trains it
+        if figure is not None and planned is not None:
+            return planned([network])[0][figure]
+        return float(count(network, ends))
+
+    return lambda networks: [(price(one),) for one in networks]
 
 
 def excess_size(network: Bred, size_bytes: float, ends: Ends) -> float:
