@@ -60,3 +60,23 @@ def corners() -> Dataset:
         split=split_at_random(400, validation_share=0.2, test_share=0.2, seed=0),
         task="labels",
     )
+
+
+@pytest.fixture(scope="session")
+def bars() -> Dataset:
+    """Return noisy pictures of an upright or a level bar, anywhere."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(2, size=600)
+    pictures = rng.normal(0, 0.3, (600, 1, 8, 8)).astype(np.float32)
+    for picture, upright, place in zip(pictures, labels, rng.integers(1, 7, 600), strict=True):
+        shown = picture[0].T if upright else picture[0]
+        shown[place, 1:7] += 1.5
+    return make_dataset(
+        "bars",
+        pictures.reshape(600, 64),
+        labels,
+        classes=("level", "upright"),
+        feature_names=tuple(f"pixel {one}" for one in range(64)),
+        split=split_at_random(600, validation_share=0.2, test_share=0.2, seed=0),
+        picture=(1, 8, 8),
+    )

@@ -12,8 +12,7 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import Block, BlockKind, ConvStack
 from evener.artifacts.layer_graph import Activation, Recipe, Spread
 from evener.artifacts.project import TrainSection
-from evener.data.dataset import Dataset, make_dataset
-from evener.data.split import split_at_random
+from evener.data.dataset import Dataset
 from evener.errors import InputError
 from evener.network.blocks import cut_into_blocks
 from evener.network.model import parse_network
@@ -42,26 +41,6 @@ EVERY_KIND = ConvStack(
     hidden=8,
 )
 X_BF = np.random.default_rng(0).normal(5, 3, (30, 84)).astype(np.float32)
-
-
-@pytest.fixture
-def bars() -> Dataset:
-    """Return noisy pictures of an upright or a level bar, anywhere."""
-    rng = np.random.default_rng(3)
-    labels = rng.integers(2, size=600)
-    pictures = rng.normal(0, 0.3, (600, 1, 8, 8)).astype(np.float32)
-    for picture, upright, place in zip(pictures, labels, rng.integers(1, 7, 600), strict=True):
-        shown = picture[0].T if upright else picture[0]
-        shown[place, 1:7] += 1.5
-    return make_dataset(
-        "bars",
-        pictures.reshape(600, 64),
-        labels,
-        classes=("level", "upright"),
-        feature_names=tuple(f"pixel {one}" for one in range(64)),
-        split=split_at_random(600, validation_share=0.2, test_share=0.2, seed=0),
-        picture=(1, 8, 8),
-    )
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh", "gelu", "sigmoid"])

@@ -8,6 +8,7 @@ import msgspec
 
 from evener import units
 from evener.artifacts.layer_graph import Activation
+from evener.artifacts.table1 import TABLE_1
 from evener.errors import InputError, InvalidProjectError
 
 AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
@@ -15,12 +16,7 @@ ALGORITHMS: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
 StartName = Literal["critical", "ordered", "chaotic", "random"]
 Links = Literal["any", "chain"]
 CostName = Literal["macs", "weights", "period", "latency", "energy"]
-PLANNED: Final[Mapping[CostName, str]] = {
-    "period": "period_s",
-    "latency": "latency_s",
-    "energy": "energy_j",
-}
-"""Figures of a network's best plan, by the cost of their name."""
+Networks = Literal["auto", "layers", "blocks"]
 
 
 class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,8 +30,11 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         evaluations: networks that are trained, at most; None for all of the generations.
         budget: longest time for the search, such as "10 min"; training the best in full is in it.
         epochs: passes over the training split for each network.
-        networks: "layers" that are dense, "blocks" of convolutions, or "auto": blocks for
-            pictures of 256 places or more.
+        networks: "layers" of units, or "blocks" of convolutions, which read pictures; "auto" for
+            blocks where rows are pictures of some size.
+        stages: of blocks; the first block of each may halve the picture.
+        blocks: most blocks of a stage.
+        channels: that the convolutions of a stage may give.
         depth: most hidden layers.
         widths: units that a layer may have; suited to the data if none are named.
         max_nodes: most units of all hidden layers together.
@@ -47,8 +46,9 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         blocks: most blocks of a stage.
         channels: that the convolutions of a stage may give.
         recipes: whether optimiser, learning rate, momentum and weight decay evolve as well.
-        cost: what is made small beside the error; "period", "latency" and "energy" are those of
-            the best plan, predicted for where the network is to run.
+        cost: what is made small beside the error: multiply-accumulates, numbers that training sets,
+            or what the best plan comes to, estimated before training: seconds between two frames,
+            seconds for a frame, or joules.
         mutation: of "paper", probability with which a bit is inverted; one of a genome if None.
         crossover: of "paper", probability that a child has two parents.
         parents: of "paper", how many of the best breed.
@@ -68,7 +68,10 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     evaluations: int | None = None
     budget: str = "10 min"
     epochs: int = 15
-    networks: Literal["auto", "layers", "blocks"] = "auto"
+    networks: Networks = "auto"
+    stages: int = 3
+    blocks: int = 2
+    channels: tuple[int, ...] = (8, 16, 32)
     depth: int = 4
     widths: tuple[int, ...] = ()
     max_nodes: int = 1024
@@ -122,12 +125,13 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "table1": {
         "algorithm": "paper",
-        "population": 10,
-        "generations": 10,
-        "epochs": 10,
-        "depth": 5,
+        "population": TABLE_1.population,
+        "generations": TABLE_1.generations,
+        "epochs": TABLE_1.epochs,
+        "networks": "layers",
+        "depth": TABLE_1.maximum_depth,
         "widths": (32, 64, 128, 256),
-        "max_nodes": 1024,
+        "max_nodes": TABLE_1.maximum_nodes,
         "activations": ("relu",),
         "links": "any",
         "density": 0.786,
@@ -143,6 +147,8 @@ _LEAST: Final[Mapping[str, int]] = {
     "generations": 1,
     "evaluations": 1,
     "epochs": 1,
+    "stages": 1,
+    "blocks": 1,
     "depth": 1,
     "max_nodes": 1,
     "stages": 1,
@@ -189,20 +195,23 @@ def check_search(search: SearchSection) -> None:
         share = getattr(search, name)
         if share is not None and not 0 < share <= 1:
             raise _wrong(name, share, "must be above 0, and 1 at most")
+    if search.mutation is not None and not 0 < search.mutation <= 1:
+        raise _wrong("mutation", search.mutation, "must be above 0, and 1 at most")
+    _check_sizes(search)
+    if not search.activations:
+        raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
     if search.elite >= search.population:
         raise _wrong("elite", search.elite, f"must be below the population, {search.population}")
     _check_choices(search)
     _check_budget(search.budget)
 
 
-def _check_choices(search: SearchSection) -> None:
+def _check_sizes(search: SearchSection) -> None:
     for name, sizes in (("widths", search.widths), ("channels", search.channels)):
         if any(one >= next_ for one, next_ in pairwise(sizes)) or (sizes and sizes[0] < 1):
             raise _wrong(name, list(sizes), "must be numbers from 1 up, in rising order")
     if not search.channels:
-        raise _wrong("channels", [], "is empty: write [8, 16, 32], or one to choose from")
-    if not search.activations:
-        raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
+        raise _wrong("channels", [], "is empty: write [8, 16, 32], or others to choose from")
 
 
 def _check_budget(budget: str) -> None:

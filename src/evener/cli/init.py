@@ -43,8 +43,9 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # generations = 6         # preset = "table1" has the paper's settings
 # epochs = 15             # passes over the training rows for each network
 # budget = "10 min"       # longest time for all of them
-# networks = "auto"       # "layers" that are dense, or "blocks" of convolutions for pictures
-# stages = 3              # of blocks, with blocks = 2 each and channels = [8, 16, 32]
+# networks = "auto"       # "layers", or "blocks" of convolutions where rows are pictures
+# stages = 3              # of blocks, each with channels = [8, 16, 32]
+# blocks = 2              # most of a stage
 # depth = 4               # most hidden layers; units that they may have with widths = [32, 64]
 # max_nodes = 1024        # most units of all hidden layers
 # activations = ["relu", "gelu"]

@@ -1,6 +1,7 @@
 """Train one network on a dataset and say how good it is."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.layer_graph import Spread
@@ -104,7 +105,19 @@ def train_network(
     )
 
 
-def augmentation_of(section: TrainSection, dataset: Dataset) -> Augmentation | None:
+class Viewing(Protocol):
+    """How pictures may be seen; see `TrainSection`."""
+
+    @property
+    def shift(self) -> int:
+        """By how many places they are moved, at most."""
+
+    @property
+    def mirror(self) -> bool:
+        """Whether left and right may change places."""
+
+
+def augmentation_of(section: Viewing, dataset: Dataset) -> Augmentation | None:
     """Return how pictures are seen anew in each pass; None if they are not.
 
     Args:

@@ -16,25 +16,25 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.dataset import MAIN_METRIC, Task
-from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
-from evener.artifacts.networks import Ends, Network, macs, picture_of, weights
+from evener.artifacts.layer_graph import Recipe, Spread
+from evener.artifacts.networks import Ends, Network, macs, weights
 from evener.artifacts.project import DataSection
 from evener.artifacts.score import Score
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.errors import InputError
-from evener.train.conv_model import picture_standardisation
-from evener.train.fit import ends_of
+from evener.train.fit import augmentation_of, ends_of
 from evener.train.head import target_scaling
 from evener.train.loop import one_thread
 from evener.train.metrics import quality, standard_error
-from evener.train.model import standardisation
+from evener.train.model import standardisation_for
 from evener.train.population.answers import answer_population
 from evener.train.population.course import Course
 from evener.train.population.course import Rows as Lesson
-from evener.train.population.decoded import conv_individual_of, individual_of
+from evener.train.population.decoded import member_of
 from evener.train.population.losses import LossName
 from evener.train.population.state import State
 from evener.train.population.training import Member, Place, train_population
@@ -49,7 +49,7 @@ LOSS: Final[dict[Task, LossName]] = {
 }
 """What a population learns each task by."""
 
-_CHUNK: Final = 8  # that step together; a size that a trial finds quickest differs by the day
+_CHUNK: Final = 8  # dense ones that step together: a size that does not differ by the day
 _STATUS: Final = {"trained": "ok", "out_of_time": "out_of_budget"}
 
 
@@ -77,6 +77,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         seed: what all chance is drawn from, with a network's id.
         rungs: epochs after which only some go on.
         device: that computes, such as "cpu" or "cuda".
+        shift: by how many places pictures are moved in each pass, at most.
+        mirror: whether left and right of a picture may change places.
     """
 
     epochs: int
@@ -85,6 +87,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     rungs: tuple[int, ...] = ()
     device: str = "cpu"
+    shift: int = 0
+    mirror: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,15 +265,22 @@ def _scored(
         pairs = list(zip(errors, costs, strict=True))
         return [True] * len(which) if go_on is None else go_on(pairs)
 
+    course = Course(
+        epochs=terms.epochs,
+        batch=terms.batch,
+        loss=LOSS[task],
+        schedule="one-cycle",
+        augmentation=augmentation_of(terms, dataset),
+    )
     with one_thread():
         states = train_population(
             individuals,
             lesson,
-            Course(epochs=terms.epochs, batch=terms.batch, loss=LOSS[task], schedule="one-cycle"),
+            course,
             rungs=terms.rungs,
             goes_on=goes_on if terms.rungs else None,
             out_of_time=late,
-            place=Place(device=terms.device, chunk=_CHUNK),
+            place=Place(device=terms.device, chunk=_chunk(trials, terms)),
         )
         good = [index for index, one in enumerate(states) if one.status in ("trained", "stopped")]
         found = judge.qualities(good, [states[index] for index in good])
@@ -280,42 +291,35 @@ def _scored(
     ]
 
 
+def _chunk(trials: Sequence[Trial], terms: Terms) -> int | None:
+    """Return how many step together, so that all comes to the same on every day.
+
+    Convolutions on cores are about as quick one by one, and are then the same to the bit.
+    """
+    if not isinstance(trials[0].network, ConvStack):
+        return _CHUNK
+    return 1 if terms.device == "cpu" else _CHUNK
+
+
 def _standardisation(
     trials: Sequence[Trial], features: NDArray[np.float32], ends: Ends
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return what the final training of such networks standardises by."""
-    kinds = {isinstance(one.network, ConvStack) for one in trials}
-    if len(kinds) > 1:
+    if len({isinstance(one.network, ConvStack) for one in trials}) > 1:
         raise InputError("blocks and layers standardise rows in two ways: score them apart")
-    if ends.picture is not None and True in kinds:
-        return picture_standardisation(features, ends.picture)
-    return standardisation(features)
+    return standardisation_for(trials[0].network, features, ends.picture)
 
 
 def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
-    network, spread = trial.network, trial.spread
-    seed = own_seed(terms.seed, network.id)
-    recipe = Recipe(optimiser="adam", learning_rate=terms.learning_rate)
-    if isinstance(network, ConvStack):
-        return conv_individual_of(
-            network,
-            picture_of(network, ends),
-            ends.outputs,
-            seed=seed,
-            recipe=recipe,
-            weight_variance=spread.weight_variance,
-            bias_variance=spread.bias_variance,
-        )
-    if not isinstance(network, LayerGraph):
+    network = trial.network
+    if isinstance(network, Architecture):
         raise InputError(f"{network}: a population is of graphs of layers, or of blocks")
-    return individual_of(
+    return member_of(
         network,
-        ends.features,
-        ends.outputs,
-        seed=seed,
-        recipe=recipe,
-        weight_variance=spread.weight_variance,
-        bias_variance=spread.bias_variance,
+        ends,
+        seed=own_seed(terms.seed, network.id),
+        recipe=Recipe(optimiser="adam", learning_rate=terms.learning_rate),
+        spread=trial.spread,
     )
 
 

@@ -1,15 +1,18 @@
 """What a project's [search] comes to: a space, an algorithm, and where weights begin."""
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import log2
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from evener.artifacts.conv_stack import Block, ConvStack
+from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.front import Beginning
 from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
 from evener.artifacts.networks import Ends, macs, weights
-from evener.artifacts.search_section import PLANNED, SearchSection
+from evener.artifacts.search_section import CostName, SearchSection
+from evener.errors import InputError
 from evener.search.algorithm import Algorithm
 from evener.search.algorithms import make_algorithm
 from evener.search.bandit import Arm
@@ -20,6 +23,10 @@ from evener.search.layer_space import LayerSpace
 from evener.search.paper import Paper
 from evener.search.rivals import Prices
 from evener.search.space import Space, costs_of
+from evener.workflow.block_search import block_space, fixed_blocks, picture_of_blocks
+from evener.workflow.network_cost import NetworkCost
+
+Candidate = LayerGraph | ConvStack
 
 if TYPE_CHECKING:
     from evener.workflow.network_cost import NetworkCost
@@ -33,37 +40,24 @@ _LARGE: Final = 256  # places of a picture from which on convolutions are worth 
 _NEVER: Final = 1e15  # the price of what is no network: more than any
 _BYTES: Final = 4  # of a weight in the network's file
 _BESIDE: Final = 4096  # bytes of a file that are no weights, about
+OF_PLANS: Final[Mapping[CostName, str]] = {
+    "period": "period_s",
+    "latency": "latency_s",
+    "energy": "energy_j",
+}
+"""Costs that a plan has, and the names that `NetworkCost` gives them."""
 
 
-def reads_pictures(section: SearchSection, ends: Ends) -> bool:
-    """Return whether networks are blocks of convolutions, rather than dense layers.
-
-    Example:
-        >>> digits, mnist = (Ends(features=n * n, outputs=10, picture=(1, n, n)) for n in (8, 28))
-        >>> reads_pictures(SearchSection(), digits), reads_pictures(SearchSection(), mnist)
-        (False, True)
-    """
-    if section.networks != "auto" or ends.picture is None or section.links == "chain":
-        return section.networks == "blocks"
-    return ends.picture[1] * ends.picture[2] >= _LARGE
-
-
-def space_of(section: SearchSection, ends: Ends) -> Space[Bred]:
+def space_of(section: SearchSection, ends: Ends) -> Space[Candidate]:
     """Return the networks that may be found.
 
     Args:
         section: of the project.
         ends: what they stand between.
     """
-    if reads_pictures(section, ends):
-        return ConvSpace(
-            stages=section.stages,
-            blocks=section.blocks,
-            channels=section.channels,
-            activations=section.activations,
-            recipes=section.recipes,
-            picture_channels=1 if ends.picture is None else ends.picture[0],
-        )
+    picture = picture_of_blocks(section, ends)
+    if picture is not None:
+        return block_space(section, picture)
     widths = section.widths or widths_for(ends.features)
     if section.links == "chain":
         return ChainSpace(
@@ -94,7 +88,9 @@ def widths_for(features: int) -> tuple[int, ...]:
     return tuple(widest >> step for step in reversed(range(_WIDTHS)))
 
 
-def algorithm_of(section: SearchSection, space: Space[Bred], prices: Prices[Bred]) -> Algorithm:
+def algorithm_of(
+    section: SearchSection, space: Space[Candidate], prices: Prices[Candidate]
+) -> Algorithm:
     """Return how the search goes on.
 
     Args:
@@ -120,7 +116,7 @@ def algorithm_of(section: SearchSection, space: Space[Bred], prices: Prices[Bred
     )
 
 
-def spread_of(network: Bred, section: SearchSection) -> Spread:
+def spread_of(network: Candidate, section: SearchSection) -> Spread:
     """Return how widely the weights of a network are drawn, by the domain that it starts in.
 
     A layer's weights are divided by the inputs that its links bring, so that links which are not
@@ -159,59 +155,82 @@ def _beginning(section: SearchSection, activation: Activation) -> Beginning:
 
 
 def prices_of(
-    section: SearchSection, ends: Ends, planned: "NetworkCost | None" = None
-) -> Prices[Bred]:
+    section: SearchSection, ends: Ends, planned: NetworkCost | None = None
+) -> Prices[Candidate]:
     """Return what is made small beside the error.
 
     Args:
         section: names it.
         ends: what networks stand between.
-        planned: says what a network's best plan will come to, where that is wanted.
+        planned: what their best plans come to, where that is to be small.
+
+    Raises:
+        InputError: plans are to be cheap, and nothing says what they cost.
     """
-    figure = PLANNED.get(section.cost)
-    count = weights if section.cost == "weights" else macs
-
-    def price(network: Bred) -> float:
-        if isinstance(network, LayerGraph) and not network.connected:
-            return _NEVER  # a genome of it breaks the space's limit, and nobody trains it
-        if figure is not None and planned is not None:
-            return planned([network])[0][figure]
-        return float(count(network, ends))
-
-    return lambda networks: [(price(one),) for one in networks]
+    if section.cost in OF_PLANS:
+        if planned is None:
+            raise InputError(
+                f"search.cost = '{section.cost}' is of a plan, and this search knows of none: "
+                "write 'macs' or 'weights'"
+            )
+        return partial(_planned_prices, section.cost, planned)
+    count = macs if section.cost == "macs" else weights
+    return lambda networks: [(float(count(one, ends)),) for one in networks]
 
 
-def excess_size(network: Bred, size_bytes: float, ends: Ends) -> float:
-    """Return by what share the file of a network is larger than it may be, 0 if it is not.
+def _planned_prices(
+    name: CostName, planned: NetworkCost, networks: Sequence[Candidate]
+) -> list[tuple[float, ...]]:
+    # A genome whose output nothing leads to is priced before its own limits sort it out.
+    whole = [one for one in networks if not isinstance(one, LayerGraph) or one.connected]
+    costs = {one.id: cost for one, cost in zip(whole, planned(whole), strict=True)}
+    if any(OF_PLANS[name] not in cost for cost in costs.values()):
+        raise InputError(
+            f"search.cost = '{name}': nobody knows what processors draw here; plan for a board "
+            "whose file has powers, or write 'period'"
+        )
+    return [(costs[one.id][OF_PLANS[name]] if one.id in costs else 0.0,) for one in networks]
+
+
+def limits_of(
+    size_bytes: float | None, ends: Ends, planned: NetworkCost | None = None
+) -> Callable[[Candidate], float]:
+    """Return by how much a network breaks hard limits, as a share; 0 if it keeps them.
 
     Args:
-        network: not trained yet.
-        size_bytes: the most that its file may take.
-        ends: what it stands between.
+        size_bytes: what its file may weigh; None for no limit.
+        ends: what networks stand between.
+        planned: what their best plans come to, which also keeps the limits on these; None if
+            nothing limits them.
 
     Example:
         >>> excess_size(LayerGraph(), 1e4, Ends(features=64, outputs=10))
         0.0
     """
-    return max((_BESIDE + _BYTES * weights(network, ends)) / size_bytes - 1, 0.0)
+
+    def broken(network: Candidate) -> float:
+        if planned is not None:
+            return planned.violation(network)
+        if size_bytes is None:
+            return 0.0
+        expected = _BESIDE + _BYTES * weights(network, ends)
+        return max(expected / size_bytes - 1, 0.0)
+
+    return broken
 
 
-def fixed_network(section: SearchSection, ends: Ends) -> Bred:
-    """Return a network that nobody searched for: two layers, or three blocks, in the middle.
+def fixed_network(section: SearchSection, ends: Ends) -> Candidate:
+    """Return a network that nobody searched for: two layers behind one another, in the middle.
+
+    Where networks are blocks, it is one too.
 
     Args:
         section: widths, channels and activations.
         ends: what it stands between.
     """
-    activation = section.activations[0]
-    if reads_pictures(section, ends):
-        channels = section.channels[len(section.channels) // 2]
-        blocks = tuple(
-            Block(kind="conv3x3", channels=channels, stride=2 if number else 1)
-            for number in range(3)
-        )
-        return ConvStack(blocks=blocks, hidden=64, activation=activation)
-    widths = section.widths or widths_for(ends.features)
+    if picture_of_blocks(section, ends) is not None:
+        return fixed_blocks(section)
+    widths: Sequence[int] = section.widths or widths_for(ends.features)
     middle = widths[len(widths) // 2]
     return LayerGraph(
         widths=(middle, middle), links=((0, 1), (1, 2), (2, 3)), activation=activation

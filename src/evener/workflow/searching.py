@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from evener.artifacts.files import Kept, digest, load, save
-from evener.artifacts.front import Finder, Front, Generation, Retrained, Scored
+from evener.artifacts.front import Front, Generation, Retrained, Scored
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import PlanSection, TrainSection
 from evener.artifacts.requirements import Requirement
@@ -25,14 +25,14 @@ from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
 from evener.errors import EvenerError, InputError, InvalidFileError
 from evener.workflow.chunks import Crew
+from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
 
 if TYPE_CHECKING:
     from evener.search.choose import Rated
     from evener.train.retrain import Found, Full
     from evener.train.trials import Rows, Trial
-    from evener.workflow.network_cost import NetworkCost
-    from evener.workflow.search_setup import Bred
+    from evener.workflow.search_setup import Candidate
 
 SHARE: Final = 0.75
 """Of the budget, that generations may take; training the best in full has the rest."""
@@ -74,7 +74,7 @@ class Searching:
         path: file of its state.
         inputs: all that scores depend on, encodable as JSON.
         crew: processes that train.
-        planned: says what a network's best plan will come to, and which limits it will break.
+        planned: what the best plans of networks come to, where that counts; None where not.
         tell: told how far it is.
         clock: seconds since 1970.
     """
@@ -87,7 +87,7 @@ class Searching:
         path: Path,
         inputs: Mapping[str, object],
         crew: Crew[Any, Any],
-        planned: "NetworkCost | None" = None,
+        planned: NetworkCost | None = None,
         tell: Progress | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -113,7 +113,7 @@ class Searching:
             evaluate=self._evaluate,
             prices=self._prices,
             names=(section.cost,),
-            limits=self._excess,
+            limits=limits_of(wanted.size_bytes, wanted.ends, planned),
             state=None if state is None else state.value,
         )
 
@@ -156,7 +156,7 @@ class Searching:
         )
 
     def _evaluate(
-        self, batch: "Sequence[Bred]", *, budget_s: float | None, seed: int
+        self, batch: Sequence["Candidate"], *, budget_s: float | None, seed: int
     ) -> list[Score]:
         """Score networks by a short training, in parts that do not depend on who does them."""
         from evener.search.halving import best_third
@@ -171,12 +171,15 @@ class Searching:
             seed=seed,
             rungs=section.rungs,
             device=section.device,
+            shift=train.shift,
+            mirror=train.mirror,
         )
         trials = [
             Trial(network=one, spread=spread_of(one, section), cost=prices[0])
             for one, prices in zip(batch, self._prices(batch), strict=True)
         ]
-        ordered = sorted(trials, key=lambda one: (one.cost, one.network.id))
+        # The costliest first: what is left at the end is short, whoever does it.
+        ordered = sorted(trials, key=lambda one: (-one.cost, one.network.id))
         count = -(-len(ordered) // section.together)
         bounds = [len(ordered) * number // count for number in range(count + 1)]
         parts = [tuple(ordered[first:last]) for first, last in pairwise(bounds)]
@@ -222,7 +225,7 @@ class Searching:
         ]
 
     def _retrain(
-        self, state: SearchState, front: "Sequence[Rated]", fixed: "Bred"
+        self, state: SearchState, front: "Sequence[Rated]", fixed: "Candidate"
     ) -> tuple[tuple[Retrained, ...], str]:
         """Train the finalists in full, and those that they are held against; return the choice."""
         from evener.search.choose import Rated, choose, finalists
@@ -245,7 +248,7 @@ class Searching:
                 rated.append(Rated(one.id, one.cost, full.quality, hypot(one.error, spread)))
         return tuple(retrained), (choose(rated, required) if rated else of_front[0]).id
 
-    def _train_all(self, runs: "Sequence[tuple[Finder, Bred]]") -> list[Retrained]:
+    def _train_all(self, runs: Sequence[tuple[Any, "Candidate"]]) -> list[Retrained]:
         from evener.train.retrain import Full, train_in_full
         from evener.workflow.search_setup import spread_of
 
