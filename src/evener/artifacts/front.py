@@ -8,8 +8,6 @@ import msgspec
 from evener.artifacts.networks import Network
 from evener.artifacts.score import Score
 
-Finder = Literal["front", "random", "fixed"]
-
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A network and what an evaluation found about it.
@@ -63,7 +61,7 @@ class Retrained(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """
 
     id: str
-    of: Finder
+    of: Literal["front", "random", "fixed"]
     validation: tuple[float, ...]
     test: tuple[float, ...]
 

@@ -42,9 +42,6 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         links: "any" if a layer may feed every later one, "chain" for the next one only.
         density: probability of a link in the first genomes.
         start: where weights stand between order and chaos when training begins.
-        stages: of blocks; the first of each may halve the picture.
-        blocks: most blocks of a stage.
-        channels: that the convolutions of a stage may give.
         recipes: whether optimiser, learning rate, momentum and weight decay evolve as well.
         cost: what is made small beside the error: multiply-accumulates, numbers that training sets,
             or what the best plan comes to, estimated before training: seconds between two frames,
@@ -79,9 +76,6 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     links: Links = "any"
     density: float = 0.75
     start: StartName = "critical"
-    stages: int = 3
-    blocks: int = 2
-    channels: tuple[int, ...] = (8, 16, 32)
     recipes: bool = False
     cost: CostName = "macs"
     mutation: float | None = None
@@ -151,8 +145,6 @@ _LEAST: Final[Mapping[str, int]] = {
     "blocks": 1,
     "depth": 1,
     "max_nodes": 1,
-    "stages": 1,
-    "blocks": 1,
     "parents": 1,
     "elite": 0,
     "finalists": 1,
@@ -191,9 +183,8 @@ def check_search(search: SearchSection) -> None:
             raise _wrong(name, value, f"must be at least {least}")
     if search.depth > _DEEPEST:
         raise _wrong("depth", search.depth, f"must be at most {_DEEPEST}")
-    for name in ("density", "crossover", "mutation"):
-        share = getattr(search, name)
-        if share is not None and not 0 < share <= 1:
+    for name, share in (("density", search.density), ("crossover", search.crossover)):
+        if not 0 < share <= 1:
             raise _wrong(name, share, "must be above 0, and 1 at most")
     if search.mutation is not None and not 0 < search.mutation <= 1:
         raise _wrong("mutation", search.mutation, "must be above 0, and 1 at most")
@@ -202,7 +193,6 @@ def check_search(search: SearchSection) -> None:
         raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
     if search.elite >= search.population:
         raise _wrong("elite", search.elite, f"must be below the population, {search.population}")
-    _check_choices(search)
     _check_budget(search.budget)
 
 

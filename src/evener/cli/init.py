@@ -53,7 +53,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # density = 0.75          # of links in the first networks
 # start = "critical"      # or "ordered", "chaotic", "random": where weights begin
 # recipes = false         # whether learning rates and the like evolve too
-# cost = "macs"           # made small beside the error; "weights", "period", "latency", "energy"
+# cost = "macs"           # made small beside the error; or "weights"
 # crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on

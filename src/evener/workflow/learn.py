@@ -21,7 +21,6 @@ from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Ends, Network, chain_of
 from evener.artifacts.project import DataSection, Project
 from evener.artifacts.requirements import check_metrics
-from evener.artifacts.search_section import PLANNED
 from evener.artifacts.search_state import SearchState
 from evener.errors import MissingExtraError
 from evener.workflow.chunks import Crew, Here, Pool
@@ -32,7 +31,6 @@ from evener.workflow.steps import Steps, code_version
 
 if TYPE_CHECKING:
     from evener.data.dataset import Dataset
-    from evener.workflow.network_cost import NetworkCost
 
 NETWORK_FILE: Final = "network.onnx"
 _CHECKPOINTS: Final = "training"
@@ -128,36 +126,10 @@ class Learning:
 
         return self._steps.step("search", Front, inputs, make)
 
-    def _planned(self, wanted: Wanted) -> "NetworkCost | None":
-        """Return what says how networks will run, where the search depends on it."""
-        from evener.workflow.network_cost import cost_here, cost_on_board
-        from evener.workflow.place import board_path
-
-        place = wanted.place
-        if place is None:
-            return None
-        processors = place.named
-        if place.board is None:
-            return cost_here(
-                wanted.ends,
-                requirements=wanted.requirements,
-                objective=place.objective,
-                processors=processors,
-                progress=self._progress,
-            )
-        return cost_on_board(
-            board_path(place.board, self._folder),
-            wanted.ends,
-            requirements=wanted.requirements,
-            objective=place.objective,
-            processors=processors,
-        )
-
     def _wanted(self, facts: DatasetFacts) -> Wanted:
         section = self._project.search
         if self._project.train.sharded:  # shards are of layers one behind another
             section = msgspec.structs.replace(section, links="chain", recipes=False)
-        planned = section.cost in PLANNED
         return Wanted(
             section=section,
             train=self._project.train.plain,
@@ -165,8 +137,6 @@ class Learning:
             metric=MAIN_METRIC[facts.task],
             quality=self._project.hard_limit(MAIN_METRIC[facts.task]),
             size_bytes=self._project.hard_limit("size"),
-            place=self._project.plan if planned else None,
-            requirements=self._project.requirements if planned else (),
         )
 
     def baselines(self, facts: Kept[DatasetFacts]) -> Kept[Baselines]:

@@ -1,9 +1,9 @@
-"""What a project's [search] comes to: a space, an algorithm, and where weights begin."""
+"""What a project's [search] comes to: a space, an algorithm, limits, and where weights begin."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import log2
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from evener.search.algorithms import make_algorithm
 from evener.search.bandit import Arm
 from evener.search.chain_space import ChainSpace
 from evener.search.chaos.domains import compensate, draw_start
-from evener.search.conv_space import ConvSpace
 from evener.search.layer_space import LayerSpace
 from evener.search.paper import Paper
 from evener.search.rivals import Prices
@@ -28,16 +27,8 @@ from evener.workflow.network_cost import NetworkCost
 
 Candidate = LayerGraph | ConvStack
 
-if TYPE_CHECKING:
-    from evener.workflow.network_cost import NetworkCost
-
-Bred = LayerGraph | ConvStack
-"""What evolves."""
-
 _NARROWEST, _WIDEST = 64, 512  # bounds of the widest layer that suits the data
 _WIDTHS: Final = 4
-_LARGE: Final = 256  # places of a picture from which on convolutions are worth their time
-_NEVER: Final = 1e15  # the price of what is no network: more than any
 _BYTES: Final = 4  # of a weight in the network's file
 _BESIDE: Final = 4096  # bytes of a file that are no weights, about
 OF_PLANS: Final[Mapping[CostName, str]] = {
@@ -204,7 +195,7 @@ def limits_of(
             nothing limits them.
 
     Example:
-        >>> excess_size(LayerGraph(), 1e4, Ends(features=64, outputs=10))
+        >>> limits_of(1e4, Ends(features=64, outputs=10))(LayerGraph())
         0.0
     """
 
@@ -225,7 +216,7 @@ def fixed_network(section: SearchSection, ends: Ends) -> Candidate:
     Where networks are blocks, it is one too.
 
     Args:
-        section: widths, channels and activations.
+        section: widths and activations.
         ends: what it stands between.
     """
     if picture_of_blocks(section, ends) is not None:
@@ -233,5 +224,7 @@ def fixed_network(section: SearchSection, ends: Ends) -> Candidate:
     widths: Sequence[int] = section.widths or widths_for(ends.features)
     middle = widths[len(widths) // 2]
     return LayerGraph(
-        widths=(middle, middle), links=((0, 1), (1, 2), (2, 3)), activation=activation
+        widths=(middle, middle),
+        links=((0, 1), (1, 2), (2, 3)),
+        activation=section.activations[0],
     )

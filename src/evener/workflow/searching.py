@@ -18,8 +18,7 @@ import msgspec
 from evener.artifacts.files import Kept, digest, load, save
 from evener.artifacts.front import Front, Generation, Retrained, Scored
 from evener.artifacts.networks import Ends
-from evener.artifacts.project import PlanSection, TrainSection
-from evener.artifacts.requirements import Requirement
+from evener.artifacts.project import TrainSection
 from evener.artifacts.score import Score
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
@@ -51,8 +50,6 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         metric: what quality is.
         quality: the least that a network must come to, if there is a limit.
         size_bytes: the most that its file may take, if there is a limit.
-        place: where networks are to run, if their plans count.
-        requirements: limits that plans are to keep, likewise.
     """
 
     section: SearchSection
@@ -61,8 +58,6 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     metric: str = "accuracy"
     quality: float | None = None
     size_bytes: float | None = None
-    place: PlanSection | None = None
-    requirements: tuple[Requirement, ...] = ()
 
 
 class Searching:
@@ -92,11 +87,10 @@ class Searching:
         clock: Callable[[], float] = time.time,
     ) -> None:
         from evener.search.rivals import Rivals
-        from evener.workflow.search_setup import algorithm_of, prices_of, space_of
+        from evener.workflow.search_setup import algorithm_of, limits_of, prices_of, space_of
 
         section = wanted.section
         self._wanted, self._section, self._rows = wanted, section, rows
-        self._planned = planned
         self._path, self._crew, self._tell, self._clock = path, crew, tell, clock
         bare = msgspec.structs.replace(section, **dict.fromkeys(_BOUNDS))
         self._key = digest({"inputs": dict(inputs), "section": bare})
@@ -137,15 +131,6 @@ class Searching:
             self._write()
             self._say()
         return self._finish()
-
-    def _excess(self, network: "Bred") -> float:
-        """Return by how much a network breaks limits that are known before its training."""
-        from evener.workflow.search_setup import excess_size
-
-        if self._planned is not None:
-            return self._planned.violation(network)
-        size_bytes = self._wanted.size_bytes
-        return 0.0 if size_bytes is None else excess_size(network, size_bytes, self._wanted.ends)
 
     def _say(self) -> None:
         if self._tell is None or not self._rivals.generations:
@@ -233,7 +218,7 @@ class Searching:
         section, required = self._section, self._wanted.quality
         of_front = finalists(front, required, section.finalists)
         graphs = {one.score.id: one.architecture for one in (*state.scored, *state.random)}
-        runs: list[tuple[Finder, Any]] = [("front", graphs[one.id]) for one in of_front]
+        runs: list[tuple[str, Any]] = [("front", graphs[one.id]) for one in of_front]
         drawn = [one for one in state.random if one.score.quality is not None]
         if drawn:
             best = max(drawn, key=lambda one: (one.score.quality or 0.0, -one.score.macs))
