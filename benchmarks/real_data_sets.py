@@ -223,7 +223,7 @@ SETS: Final = (
             task="classes",
             separator=" ",
             split_column="lewissplit",
-            only="topics_attr=YES",
+            only=("topics_attr=YES",),
             text=("title", "body"),
             drop=("newid", "cgisplit", "date"),
             validation_share=0.1,

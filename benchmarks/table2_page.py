@@ -176,8 +176,8 @@ def _claim(runs: Sequence[Run]) -> str:
         return ""
     sooner = sum(more < half for half, more in known)
     return (
-        f"With seven tenths pruned searches converged sooner on {sooner} of {len(known)} sets where "
-        f"both did; in the paper on all six. Searches of each: {len(runs) // max(2 * len(pairs), 1)}."
+        f"With seven tenths pruned, searches converged sooner on {sooner} of the {len(known)} sets "
+        "on which both converged; in the paper on all six."
     )
 
 

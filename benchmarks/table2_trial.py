@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import ceil
 from typing import Final
 
@@ -75,8 +76,7 @@ class Trials:
         numbers = dataset.task == "numbers"
         self._centre, self._spread = target_scaling(targets) if numbers else (0.0, 1.0)
         self._rows = Rows(self._inputs("train"), torch.from_numpy(self._wanted("train")))
-        layers = len(_MOST)
-        links = tuple((a, b) for b in range(1, layers + 2) for a in range(b))
+        links = tuple(combinations(range(len(_MOST) + 2), 2))
         self._most = LayerGraph(widths=_MOST, links=links).macs(*self._ends)
 
     @property
@@ -186,4 +186,3 @@ class Trials:
     def _wanted(self, part: SplitName) -> NDArray[np.float32]:
         _, targets = self._dataset.examples(part)
         return ((targets - self._centre) / self._spread).astype(np.float32)
-
