@@ -23,6 +23,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -37,6 +38,7 @@ from record import circumstances, commit, write_record
 from sections import markdown
 
 from evener import units
+from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import write_whole
 from evener.artifacts.front import Front
 from evener.artifacts.networks import Network
@@ -68,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         piece = pieces.get(
             one.name,
             Measured,
-            lambda one=one: measure(one, options.sets, options.kept / one.name, budget_s),  # type: ignore[misc]  # mypy cannot infer it
+            partial(measure, one, options.sets, options.kept / one.name, budget_s),
             budget_s=budget_s,
             search=one.search,
             train=one.train,
@@ -192,12 +194,13 @@ def _networks(front: Front) -> list[tuple[str, Network]]:
 def _trained(what: str, network: Network, dataset: Dataset, project: Project, times: int) -> Figure:
     """Train a network in full from several seeds, and return its mean quality."""
     started = time.perf_counter()
+    spread = None if isinstance(network, Architecture) else spread_of(network, project.search)
     trained = [
         train_network(
             network,
             dataset,
             msgspec.structs.replace(project.train, seed=project.train.seed + number),
-            spread=spread_of(network, project.search),  # type: ignore[arg-type]  # none is an mlp
+            spread=spread,
         )
         for number in range(times)
     ]

@@ -73,8 +73,9 @@ class Trials:
         self._passes = (passes, ceil(passes / 3))
         features, targets = dataset.examples("train")
         self._mean, self._scale = standardisation(features)
-        numbers = dataset.task == "numbers"
-        self._centre, self._spread = target_scaling(targets) if numbers else (0.0, 1.0)
+        self._centre, self._spread = np.zeros(dataset.outputs), np.ones(dataset.outputs)
+        if dataset.task == "numbers":
+            self._centre, self._spread = target_scaling(targets)
         self._rows = Rows(self._inputs("train"), torch.from_numpy(self._wanted("train")))
         links = tuple(combinations(range(len(_MOST) + 2), 2))
         self._most = LayerGraph(widths=_MOST, links=links).macs(*self._ends)
