@@ -26,13 +26,13 @@ from scipy.stats import t
 
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.project import DataSection
+from evener.artifacts.table1 import TABLE_1
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.search.chaos.table import PAPER, Probed, probe_table
 from evener.search.coevolution.algorithm import coevolve
 from evener.search.coevolution.hyperparameters import Hyperparameters, draw_at_edge
 from evener.search.coevolution.sparsify import Terms
-from evener.search.coevolution.table1 import TABLE_1
 from evener.train.population.answers import answer_population
 from evener.train.rows import standardised_rows
 from evener.train.weight_sets import Rates, WeightSets

@@ -6,11 +6,11 @@ import pytest
 
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.project import DataSection
+from evener.artifacts.table1 import TABLE_1
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.search.coevolution.hyperparameters import Hyperparameters
 from evener.search.coevolution.sparsify import Terms
-from evener.search.coevolution.table1 import TABLE_1
 from evener.search.coevolution.trace import LINES, Event
 from evener.workflow.coevolution import Course, coevolve_networks
 

@@ -8,13 +8,14 @@ import msgspec
 
 from evener import units
 from evener.artifacts.layer_graph import Activation
+from evener.artifacts.table1 import TABLE_1
 from evener.errors import InputError, InvalidProjectError
 
 AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
 ALGORITHMS: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
 StartName = Literal["critical", "ordered", "chaotic", "random"]
 Links = Literal["any", "chain"]
-CostName = Literal["macs", "weights"]
+CostName = Literal["macs", "weights", "period", "latency", "energy"]
 Networks = Literal["auto", "layers", "blocks"]
 
 
@@ -42,7 +43,9 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         density: probability of a link in the first genomes.
         start: where weights stand between order and chaos when training begins.
         recipes: whether optimiser, learning rate, momentum and weight decay evolve as well.
-        cost: what is made small beside the error.
+        cost: what is made small beside the error: multiply-accumulates, numbers that training sets,
+            or what the best plan comes to, estimated before training: seconds between two frames,
+            seconds for a frame, or joules.
         mutation: of "paper", probability with which a bit is inverted; one of a genome if None.
         crossover: of "paper", probability that a child has two parents.
         parents: of "paper", how many of the best breed.
@@ -116,13 +119,13 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "table1": {
         "algorithm": "paper",
-        "population": 10,
-        "generations": 10,
-        "epochs": 10,
+        "population": TABLE_1.population,
+        "generations": TABLE_1.generations,
+        "epochs": TABLE_1.epochs,
         "networks": "layers",
-        "depth": 5,
+        "depth": TABLE_1.maximum_depth,
         "widths": (32, 64, 128, 256),
-        "max_nodes": 1024,
+        "max_nodes": TABLE_1.maximum_nodes,
         "activations": ("relu",),
         "links": "any",
         "density": 0.786,

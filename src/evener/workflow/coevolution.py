@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.table1 import TABLE_1, Table1
 from evener.search.chaos.domains import Domain, compensate
 from evener.search.coevolution.algorithm import Coevolved, Settings, coevolve
 from evener.search.coevolution.growth import Limits
 from evener.search.coevolution.hyperparameters import Hyperparameters
 from evener.search.coevolution.sparsify import AS_PRINTED, Terms
-from evener.search.coevolution.table1 import TABLE_1, Table1
 from evener.search.coevolution.trace import Trace, forget
 from evener.search.fitness import Answers, paper_abs
 from evener.search.layer_space import LayerSpace

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.table1 import TABLE_1, Table1
 from evener.errors import InputError
 from evener.search.coevolution.algorithm import Coevolved, Settings, coevolve
 from evener.search.coevolution.growth import Limits
 from evener.search.coevolution.hyperparameters import Hyperparameters
 from evener.search.coevolution.sparsify import Terms
-from evener.search.coevolution.table1 import TABLE_1, Table1
 from evener.search.coevolution.trace import LINES, Event
 from evener.search.layer_space import LayerSpace
 

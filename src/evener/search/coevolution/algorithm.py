@@ -21,12 +21,12 @@ from math import inf
 import numpy as np
 
 from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.table1 import TABLE_1, Table1
 from evener.errors import InputError
 from evener.search.coevolution.chromosome import Chromosome, Parameters
 from evener.search.coevolution.growth import Limits, grow, single_block
 from evener.search.coevolution.hyperparameters import Hyperparameters, check_ranges
 from evener.search.coevolution.sparsify import AS_PRINTED, Terms, sparsify
-from evener.search.coevolution.table1 import TABLE_1, Table1
 from evener.search.coevolution.trace import Event, Trace, forget
 from evener.search.genes import Genomes
 from evener.search.variation import cross, invert, stream

@@ -3,9 +3,9 @@
 import msgspec
 import numpy as np
 
+from evener.artifacts.table1 import Table1
 from evener.errors import InputError
 from evener.search.chaos.table import PAPER, Probed
-from evener.search.coevolution.table1 import Table1
 
 
 class Hyperparameters(msgspec.Struct, frozen=True, kw_only=True):
