@@ -15,7 +15,7 @@ AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", 
 ALGORITHMS: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
 StartName = Literal["critical", "ordered", "chaotic", "random"]
 Links = Literal["any", "chain"]
-CostName = Literal["macs", "weights"]
+CostName = Literal["macs", "weights", "period", "latency", "energy"]
 Networks = Literal["auto", "layers", "blocks"]
 
 
@@ -43,7 +43,9 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         density: probability of a link in the first genomes.
         start: where weights stand between order and chaos when training begins.
         recipes: whether optimiser, learning rate, momentum and weight decay evolve as well.
-        cost: what is made small beside the error.
+        cost: what is made small beside the error: multiply-accumulates, numbers that training sets,
+            or what the best plan comes to, estimated before training: seconds between two frames,
+            seconds for a frame, or joules.
         mutation: of "paper", probability with which a bit is inverted; one of a genome if None.
         crossover: of "paper", probability that a child has two parents.
         parents: of "paper", how many of the best breed.

@@ -25,6 +25,7 @@ from evener.artifacts.search_state import SearchState
 from evener.errors import MissingExtraError
 from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.opened import Progress
+from evener.workflow.search_cost import planned_cost
 from evener.workflow.searching import Searching, Wanted
 from evener.workflow.steps import Steps, code_version
 
@@ -96,9 +97,11 @@ class Learning:
     def search(self, facts: Kept[DatasetFacts]) -> Kept[Front]:
         """Evolve networks, train the best in full, and choose one."""
         wanted = self._wanted(facts.value)
+        planned = planned_cost(self._project, self._folder, wanted.ends, self._progress)
         inputs = {
             "data": facts.value.sha256,
             "wanted": wanted,
+            "planned": None if planned is None else planned.depends_on,
             "code": code_version("search", "train"),
             "packages": package_versions(),
         }
@@ -117,6 +120,7 @@ class Learning:
                     path=self._steps.folder / f"{SearchState.kind}.json",
                     inputs=inputs | {"wanted": msgspec.structs.replace(wanted, section=None)},
                     crew=crew,
+                    planned=planned,
                     tell=self._progress,
                 ).run()
 

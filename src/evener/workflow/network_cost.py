@@ -10,7 +10,10 @@ from functools import partial
 from math import inf
 from typing import Final
 
+import msgspec
+
 from evener.artifacts.board import load_board
+from evener.artifacts.files import digest
 from evener.artifacts.networks import Ends
 from evener.artifacts.networks import Network as Found
 from evener.artifacts.plan import Objective
@@ -48,9 +51,13 @@ class NetworkCost:
     Args:
         ends: inputs and outputs of all networks.
         profile_of: estimates what the segments of a drafted network cost.
+        source: hash of what the estimates rest on.
         requirements: limits to plan within; the hard ones count for `violation`.
         objective: what plans are to be best at.
         processors: names of those that may be used; all if None.
+
+    Attributes:
+        depends_on: all that a network's cost depends on beside the network, encodable as JSON.
     """
 
     def __init__(
@@ -58,10 +65,17 @@ class NetworkCost:
         ends: Ends,
         profile_of: Callable[[Network], Profile],
         *,
+        source: str,
         requirements: Sequence[Requirement] = (),
         objective: Objective = "throughput",
         processors: Sequence[str] | None = None,
     ) -> None:
+        self.depends_on: Mapping[str, object] = {
+            "source": source,
+            "requirements": list(requirements),
+            "objective": objective,
+            "processors": processors,
+        }
         self._ends = ends
         self._profile_of = profile_of
         self._limited = tuple(
@@ -91,11 +105,12 @@ class NetworkCost:
     def violation(self, network: Found) -> float:
         """Return by how much a network breaks hard requirements on its size and its plan.
 
-        The sum over requirements of the share by which each is missed; 0 if all are kept. A limit
-        of energy counts where energies are known.
+        The sum over requirements of the share by which each is missed; 0 if all are kept, and
+        infinite where no processor can hold the network. A limit of energy counts where energies
+        are known.
         """
         (cost,) = self([network])
-        return sum(_excesses(cost, self._limited))
+        return inf if cost["period_s"] == inf else sum(_excesses(cost, self._limited))
 
     def _cost(self, found: Found) -> Cost:
         network = draft_network(found, self._ends)
@@ -141,10 +156,11 @@ def cost_on_board(
         >>> sorted(found), found["size_bytes"]
         (['energy_j', 'latency_s', 'period_s', 'size_bytes'], 1230552.0)
     """
-    profile_of = partial(board_profile, load_board(board), transfers=False)
+    found = load_board(board)
     return NetworkCost(
         ends,
-        profile_of,
+        partial(board_profile, found, transfers=False),
+        source=digest(msgspec.to_builtins(found)),
         requirements=requirements,
         objective=objective,
         processors=processors,
@@ -175,10 +191,11 @@ def cost_here(
     """
     chosen = usable(runtimes, "all")
     machine = usable_processors(chosen, runtimes, "all")
-    costs = machine_costs(machine, chosen, progress=progress).value
+    costs = machine_costs(machine, chosen, progress=progress)
     return NetworkCost(
         ends,
-        partial(machine_profile, costs),
+        partial(machine_profile, costs.value),
+        source=costs.sha256,
         requirements=requirements,
         objective=objective,
         processors=processors,

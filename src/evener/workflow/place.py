@@ -88,7 +88,7 @@ def place_of(section: PlanSection, folder: Path, network: Path, shapes: Shapes) 
     check_place(section, folder)
     if section.board is None:
         return ThisMachine(network, shapes, section.named)
-    return SimulatedBoard(network, shapes, section.named, _path_of(section.board, folder))
+    return SimulatedBoard(network, shapes, section.named, path_of(section.board, folder))
 
 
 def check_place(section: PlanSection, folder: Path) -> None:
@@ -101,7 +101,7 @@ def check_place(section: PlanSection, folder: Path) -> None:
         restrict(find_processors(), section.named)
         check_energy(Wish(objective=section.objective))
         return
-    board = load_board(_path_of(section.board, folder))
+    board = load_board(path_of(section.board, folder))
     known = [processor.name for processor in board.processors]
     unknown = [name for name in section.named or () if name not in known]
     if unknown:
@@ -269,7 +269,7 @@ def _row(plan: Plan, profile: Profile) -> Row:
     )
 
 
-def _path_of(board: str, folder: Path) -> str:
+def path_of(board: str, folder: Path) -> str:
     """Return a board's name as it is, and the path of its file from the project's folder."""
     path = Path(board)
     return str(folder / path) if path.suffix or path.name != board else board

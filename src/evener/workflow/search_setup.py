@@ -1,6 +1,7 @@
 """What a project's [search] comes to: a space, an algorithm, limits, and where weights begin."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import log2
 from typing import Final
 
@@ -10,7 +11,8 @@ from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.front import Beginning
 from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
 from evener.artifacts.networks import Ends, macs, weights
-from evener.artifacts.search_section import SearchSection
+from evener.artifacts.search_section import CostName, SearchSection
+from evener.errors import InputError
 from evener.search.algorithm import Algorithm
 from evener.search.algorithms import make_algorithm
 from evener.search.bandit import Arm
@@ -21,6 +23,7 @@ from evener.search.paper import Paper
 from evener.search.rivals import Prices
 from evener.search.space import Space, costs_of
 from evener.workflow.block_search import block_space, fixed_blocks, picture_of_blocks
+from evener.workflow.network_cost import NetworkCost
 
 Candidate = LayerGraph | ConvStack
 
@@ -28,6 +31,12 @@ _NARROWEST, _WIDEST = 64, 512  # bounds of the widest layer that suits the data
 _WIDTHS: Final = 4
 _BYTES: Final = 4  # of a weight in the network's file
 _BESIDE: Final = 4096  # bytes of a file that are no weights, about
+OF_PLANS: Final[Mapping[CostName, str]] = {
+    "period": "period_s",
+    "latency": "latency_s",
+    "energy": "energy_j",
+}
+"""Costs that a plan has, and the names that `NetworkCost` gives them."""
 
 
 def space_of(section: SearchSection, ends: Ends) -> Space[Candidate]:
@@ -136,23 +145,54 @@ def _beginning(section: SearchSection, activation: Activation) -> Beginning:
     )
 
 
-def prices_of(section: SearchSection, ends: Ends) -> Prices[Candidate]:
+def prices_of(
+    section: SearchSection, ends: Ends, planned: NetworkCost | None = None
+) -> Prices[Candidate]:
     """Return what is made small beside the error.
 
     Args:
         section: names it.
         ends: what networks stand between.
+        planned: what their best plans come to, where that is to be small.
+
+    Raises:
+        InputError: plans are to be cheap, and nothing says what they cost.
     """
+    if section.cost in OF_PLANS:
+        if planned is None:
+            raise InputError(
+                f"search.cost = '{section.cost}' is of a plan, and this search knows of none: "
+                "write 'macs' or 'weights'"
+            )
+        return partial(_planned_prices, section.cost, planned)
     count = macs if section.cost == "macs" else weights
     return lambda networks: [(float(count(one, ends)),) for one in networks]
 
 
-def limits_of(size_bytes: float | None, ends: Ends) -> Callable[[Candidate], float]:
-    """Return by how much a network breaks what its file may weigh, as a share; 0 if it keeps it.
+def _planned_prices(
+    name: CostName, planned: NetworkCost, networks: Sequence[Candidate]
+) -> list[tuple[float, ...]]:
+    # A genome whose output nothing leads to is priced before its own limits sort it out.
+    whole = [one for one in networks if not isinstance(one, LayerGraph) or one.connected]
+    costs = {one.id: cost for one, cost in zip(whole, planned(whole), strict=True)}
+    if any(OF_PLANS[name] not in cost for cost in costs.values()):
+        raise InputError(
+            f"search.cost = '{name}': nobody knows what processors draw here; plan for a board "
+            "whose file has powers, or write 'period'"
+        )
+    return [(costs[one.id][OF_PLANS[name]] if one.id in costs else 0.0,) for one in networks]
+
+
+def limits_of(
+    size_bytes: float | None, ends: Ends, planned: NetworkCost | None = None
+) -> Callable[[Candidate], float]:
+    """Return by how much a network breaks hard limits, as a share; 0 if it keeps them.
 
     Args:
-        size_bytes: the limit; None for none.
+        size_bytes: what its file may weigh; None for no limit.
         ends: what networks stand between.
+        planned: what their best plans come to, which also keeps the limits on these; None if
+            nothing limits them.
 
     Example:
         >>> limits_of(1e4, Ends(features=64, outputs=10))(LayerGraph())
@@ -160,6 +200,8 @@ def limits_of(size_bytes: float | None, ends: Ends) -> Callable[[Candidate], flo
     """
 
     def broken(network: Candidate) -> float:
+        if planned is not None:
+            return planned.violation(network)
         if size_bytes is None:
             return 0.0
         expected = _BESIDE + _BYTES * weights(network, ends)

@@ -24,6 +24,7 @@ from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
 from evener.errors import EvenerError, InputError, InvalidFileError
 from evener.workflow.chunks import Crew
+from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Searching:
         path: file of its state.
         inputs: all that scores depend on, encodable as JSON.
         crew: processes that train.
+        planned: what the best plans of networks come to, where that counts; None where not.
         tell: told how far it is.
         clock: seconds since 1970.
     """
@@ -80,6 +82,7 @@ class Searching:
         path: Path,
         inputs: Mapping[str, object],
         crew: Crew[Any, Any],
+        planned: NetworkCost | None = None,
         tell: Progress | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -93,7 +96,7 @@ class Searching:
         self._key = digest({"inputs": dict(inputs), "section": bare})
         state = self._read()
         self._begun = clock() - (0.0 if state is None else state.made.took_s)
-        self._prices = prices_of(section, wanted.ends)
+        self._prices = prices_of(section, wanted.ends, planned)
         space = space_of(section, wanted.ends)
         self._rivals = Rivals(
             space,
@@ -104,7 +107,7 @@ class Searching:
             evaluate=self._evaluate,
             prices=self._prices,
             names=(section.cost,),
-            limits=limits_of(wanted.size_bytes, wanted.ends),
+            limits=limits_of(wanted.size_bytes, wanted.ends, planned),
             state=None if state is None else state.value,
         )
 
