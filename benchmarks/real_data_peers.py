@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from real_data_page import Figure
-from sklearn.ensemble import (  # noqa: TID251 - what is held against
+from sklearn.compose import TransformedTargetRegressor  # noqa: TID251 - what is held against
+from sklearn.ensemble import (  # noqa: TID251 - as above
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
 )
@@ -41,14 +42,21 @@ def fit_peers(dataset: Dataset, *, seed: int) -> list[Figure]:
     wanted = targets.argmax(axis=1) if classes else targets[:, 0]
     rounds = int(min(max(_WORK / (features.size * _trees(dataset)), 1), _ROUNDS))
     boosting = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
-    perceptron = MLPClassifier if classes else MLPRegressor
+    perceptron = _perceptron(seed=seed, classes=classes)
     models = {
         f"HistGradientBoosting, {rounds} rounds": boosting(max_iter=rounds, random_state=seed),
-        "MLP, early stopping": make_pipeline(
-            StandardScaler(copy=False), perceptron(early_stopping=True, random_state=seed)
-        ),
+        "MLP, early stopping": make_pipeline(StandardScaler(copy=False), perceptron),
     }
     return [_fitted(name, model, dataset, features, wanted) for name, model in models.items()]
+
+
+def _perceptron(*, seed: int, classes: bool) -> Any:  # noqa: ANN401 - sklearn ships no types
+    """Return the perceptron; of numbers in units of their spread, without which it learns none."""
+    if classes:
+        return MLPClassifier(early_stopping=True, random_state=seed)
+    return TransformedTargetRegressor(
+        MLPRegressor(early_stopping=True, random_state=seed), transformer=StandardScaler()
+    )
 
 
 def _trees(dataset: Dataset) -> int:
