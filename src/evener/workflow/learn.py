@@ -3,6 +3,7 @@
 Each method is one step, kept by `steps.py`; `build.py` calls them in order.
 """
 
+import os
 import shutil
 from functools import cached_property
 from importlib.metadata import version
@@ -264,12 +265,17 @@ class Learning:
         if self._progress is not None:
             self._progress(message, done, total)
 
-    def _source(self) -> str:
-        """Return what the rows come from: a file's hash, or the package that ships them."""
-        path = self._folder / self._project.data.source
-        if path.is_file():
-            return file_sha256(path)
-        return f"scikit-learn {version('scikit-learn')}"
+    def _source(self) -> dict[str, str]:
+        """Return what the rows come from: hashes of files, or the package that ships them."""
+        from evener.data.load import files_of
+
+        files = files_of(self._project.data, self._folder)
+        found = {
+            os.path.relpath(path, self._folder): file_sha256(path)
+            for path in files
+            if path.is_file()  # reading says what is wrong with one that is not there
+        }
+        return found or {"scikit-learn": version("scikit-learn")}
 
 
 def describe_data(section: DataSection, folder: Path) -> DatasetFacts:
