@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from evener.artifacts.project import load_project
+from evener.errors import InputError
 from evener.workflow.learn import Learning
 from evener.workflow.steps import open_steps
 
@@ -86,3 +87,22 @@ def read(folder: Path) -> tuple[str, list[str]]:
     with open_steps(folder) as steps:
         learning = Learning(folder=folder, project=project, steps=steps, progress=None)
         return learning.data().value.sha256, steps.ran
+
+
+@pytest.mark.parametrize(
+    ("train", "why"),
+    [
+        ("shift = 2", r"pictures of \(1, 2, 2\) .* shifted by 2 places"),
+        ("ranks = 2", "this dataset's task is numbers"),
+    ],
+)
+def test_a_training_that_rows_are_not_made_for_is_refused_though_they_were_read_before(
+    tmp_path: Path, train: str, why: str
+) -> None:
+    data = "[data]\n" + write_idx(tmp_path) + ('\ntask = "numbers"' if "ranks" in train else "")
+    (tmp_path / "evener.toml").write_text(data)
+    read(tmp_path)
+    (tmp_path / "evener.toml").write_text(f"{data}\n[train]\n{train}")
+
+    with pytest.raises(InputError, match=why):
+        read(tmp_path)

@@ -91,8 +91,8 @@ def _pair(images: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     pictures, labels = _read(images, 3), _read(beside, 1)
     if len(pictures) != len(labels):
         raise InvalidDataError(
-            f"{images} holds {len(pictures)} pictures, and {beside.name} {len(labels)} labels; give "
-            "files that belong together"
+            f"{images} holds {len(pictures)} pictures, and {beside.name} {len(labels)} labels; "
+            "give files that belong together"
         )
     return pictures, labels
 

@@ -91,7 +91,7 @@ def load_dataset(section: DataSection, folder: Path) -> Dataset:
 
 
 def files_of(section: DataSection, folder: Path) -> tuple[Path, ...]:
-    """Return every file that the rows of a project are read from; none where it ships with a package.
+    """Return every file that rows are read from; none where they come with a package.
 
     Args:
         section: what the project says about its data.

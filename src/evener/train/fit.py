@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Ends, Network, weights
 from evener.artifacts.project import TrainSection
@@ -117,7 +118,7 @@ class Viewing(Protocol):
         """Whether left and right may change places."""
 
 
-def augmentation_of(section: Viewing, dataset: Dataset) -> Augmentation | None:
+def augmentation_of(section: Viewing, dataset: Dataset | DatasetFacts) -> Augmentation | None:
     """Return how pictures are seen anew in each pass; None if they are not.
 
     Args:

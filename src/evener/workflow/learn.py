@@ -79,12 +79,7 @@ class Learning:
 
         def make() -> DatasetFacts:
             self._tell("reading the data")
-            dataset = self.dataset
-            if self._project.train.sharded:
-                from evener.train.sharded_fit import check_task
-
-                check_task(dataset)
-            return facts_of(dataset)
+            return facts_of(self.dataset)
 
         inputs = {
             "section": self._project.data,
@@ -93,6 +88,7 @@ class Learning:
         }
         facts = self._steps.step("data", DatasetFacts, inputs, make)
         check_metrics(self._project.requirements, facts.value.task)
+        self._check_training(facts.value)
         return facts
 
     def search(self, facts: Kept[DatasetFacts]) -> Kept[Front]:
@@ -260,6 +256,18 @@ class Learning:
         from evener.workflow.search_setup import spread_of
 
         return spread_of(network, self._project.search)
+
+    def _check_training(self, facts: DatasetFacts) -> None:
+        """Refuse a training that rows are not made for, before any network is tried."""
+        train = self._project.train
+        if train.sharded:
+            from evener.train.sharded_fit import check_task
+
+            check_task(facts)
+        if train.shift or train.mirror:
+            from evener.train.fit import augmentation_of
+
+            augmentation_of(train, facts)
 
     def _tell(self, message: str, done: int = 0, total: int = 0) -> None:
         if self._progress is not None:
