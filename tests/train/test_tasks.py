@@ -8,6 +8,7 @@ import pytest
 from onnx import load_from_string
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.layer_graph import LayerGraph, Spread
 from evener.artifacts.project import TrainSection
 from evener.comm.alone import Alone
 from evener.data.dataset import Dataset
@@ -17,6 +18,7 @@ from evener.train.card import make_card
 from evener.train.export import export_onnx
 from evener.train.fit import train_network
 from evener.train.sharded_fit import fit_sharded
+from evener.train.trials import Terms, Trial, score_together
 from evener.train.verify import answers, verify_export
 
 MLP = Architecture(hidden=(32, 32))
@@ -75,6 +77,22 @@ def test_simple_models_learn_them_too_and_leave_as_onnx(
         3,
         dataset.outputs,
     )
+
+
+@pytest.mark.parametrize("name", ["hills", "corners"])
+def test_a_search_scores_them_by_their_main_metric(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    dataset: Dataset = request.getfixturevalue(name)
+
+    graph = LayerGraph(widths=MLP.hidden, links=((0, 1), (1, 2), (2, 3)))
+    terms = Terms(epochs=30, batch=TRAIN.batch, learning_rate=TRAIN.learning_rate, seed=0)
+
+    (score,) = score_together([Trial(network=graph, spread=Spread())], dataset, terms)
+
+    assert score.quality is not None
+    assert score.quality > 0.7
+    assert 0 < score.quality_error < 0.1
 
 
 def test_ranks_and_shards_say_that_they_train_classes_only(hills: Dataset) -> None:

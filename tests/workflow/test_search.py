@@ -1,5 +1,6 @@
 """The search of a project survives being killed, keeps its limits, and says what it is worth."""
 
+import dataclasses
 import random
 import shutil
 import subprocess
@@ -13,14 +14,20 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import psutil
 import pytest
 
+from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.files import load
 from evener.artifacts.front import Front
 from evener.artifacts.networks import Ends, weights
+from evener.artifacts.project import DataSection
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
-from evener.errors import InputError
+from evener.data.dataset import Dataset
+from evener.data.load import load_dataset
+from evener.errors import EvenerError, InputError
+from evener.workflow.ranks import find_launcher
 from evener.workflow.search import SearchResult, search_project
 from evener.workflow.searching import Searching
 
@@ -202,6 +209,81 @@ def test_recipes_and_halving_and_the_papers_preset_go_together(tmp_path: Path) -
     assert "ok" in statuses
     assert all(one.architecture.recipe is not None for one in found.scored)  # type: ignore[union-attr] # graphs
     assert [one.chi for one in found.beginnings] == [1.0]
+
+
+def test_convolutions_are_searched_over_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load_pictures(section: DataSection, folder: Path) -> Dataset:
+        return dataclasses.replace(load_dataset(section, folder), picture=(1, 8, 8))
+
+    monkeypatch.setattr("evener.data.load.load_dataset", load_pictures)
+    project = write_project(tmp_path / "project")
+    change(project, 'source = "rows.csv"\ntarget = "kind"', 'source = "digits"')
+    change(project, "[search]\n", '[search]\nnetworks = "blocks"\nstages = 2\nchannels = [4, 8]\n')
+    change(project, "generations = 5", "generations = 1")
+    change(project, "epochs = 4", "epochs = 1")
+
+    found = search_project(project).found
+
+    assert {type(one.architecture) for one in (*found.scored, *found.random)} == {ConvStack}
+    assert {one.score.status for one in found.scored} == {"ok"}
+    assert {one.of for one in found.retrained} == {"front", "random", "fixed"}
+
+
+def test_what_a_plan_will_come_to_is_made_small_and_limited(tmp_path: Path) -> None:
+    project = write_project(
+        tmp_path / "project",
+        """
+[requirements]
+latency_p99 = "<= 1 ms"
+
+[plan]
+board = "khadas-vim3"
+objective = "latency"
+""",
+    )
+    change(project, "[search]\n", '[search]\ncost = "latency"\n')
+
+    found = search_project(project).found
+
+    assert found.objectives == ("error", "latency")
+    assert {0.0 < one.objectives[1] <= 1e-3 for one in found.scored} == {True}
+
+
+def test_a_rank_that_is_killed_loses_nothing(
+    tmp_path: Path, undisturbed: tuple[Path, SearchResult]
+) -> None:
+    try:
+        find_launcher()
+    except EvenerError as error:
+        pytest.skip(str(error))
+    project = write_project(tmp_path / "project")
+    state = project / ".evener" / "search.json"
+    command = [sys.executable, "-m", "evener", "search", str(project), "--ranks", "2"]
+    program = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 120
+    while not state.exists() and program.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    worker = next(one for one in ranks_of(program.pid) if rank_of(one) == "1")
+
+    worker.kill()
+    _, err = program.communicate(timeout=120)
+
+    assert program.returncode == 0, err
+    assert "a rank ended; the search goes on from the last generation" in err
+    assert front_of(project) == undisturbed[1].found
+
+
+def ranks_of(pid: int) -> list[psutil.Process]:
+    return [one for one in psutil.Process(pid).children(recursive=True) if rank_of(one)]
+
+
+def rank_of(process: psutil.Process) -> str:
+    environment: dict[str, str] = process.environ()
+    return environment.get("PMI_RANK", environment.get("OMPI_COMM_WORLD_RANK", ""))
 
 
 class Ticking:

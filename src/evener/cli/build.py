@@ -31,7 +31,7 @@ def command(*, project: Path, as_json: bool) -> int:
     from evener import workflow
 
     with output.progress() as report:
-        result = workflow.build_project(project, progress=report)
+        result = workflow.build_project(project, workers=workflow.workers_here(), progress=report)
     if as_json:
         output.print_json(
             {

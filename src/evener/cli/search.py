@@ -1,6 +1,5 @@
 """`evener search PROJECT`: evolve networks for a project, beside what they are held against."""
 
-import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -85,10 +84,7 @@ def command(
         return workflow.search_on_rank(search, ranks)
     if ranks is not None:
         return workflow.search_on_ranks(ranks, invocation.arguments)
-    return search(workflow.pool_of(workers or min(os.cpu_count() or 1, _WORKERS)))
-
-
-_WORKERS = 8  # without --workers; more pay only for large populations
+    return search(workflow.pool_of(workers or workflow.workers_here()))
 
 
 def _print(result: "SearchResult", project: Path, *, as_json: bool) -> None:

@@ -45,6 +45,7 @@ from evener.workflow.run import run_network as run_network
 from evener.workflow.search import SearchResult as SearchResult
 from evener.workflow.search import pool_of as pool_of
 from evener.workflow.search import search_project as search_project
+from evener.workflow.search import workers_here as workers_here
 from evener.workflow.search_ranks import is_one_of_ranks as is_one_of_ranks
 from evener.workflow.search_ranks import search_on_rank as search_on_rank
 from evener.workflow.search_ranks import search_on_ranks as search_on_ranks

@@ -17,6 +17,7 @@ from evener.workflow.final import check_ranks
 from evener.workflow.learn import Learning, check_packages
 from evener.workflow.opened import Progress
 from evener.workflow.place import check_place
+from evener.workflow.search import pool_of
 from evener.workflow.steps import open_steps
 
 
@@ -46,7 +47,9 @@ class BuildResult(msgspec.Struct, frozen=True, kw_only=True):
     board: str | None = None
 
 
-def build_project(folder: Path, *, progress: Progress | None = None) -> BuildResult:
+def build_project(
+    folder: Path, *, workers: int = 1, progress: Progress | None = None
+) -> BuildResult:
     """Build a project: data, search, training, profile, plan, run, verdict, report.
 
     A step whose inputs did not change is not run again; a build that was killed goes on where it
@@ -54,6 +57,7 @@ def build_project(folder: Path, *, progress: Progress | None = None) -> BuildRes
 
     Args:
         folder: the project, which holds `evener.toml`.
+        workers: processes that train the networks of the search.
         progress: told what is being done.
 
     Raises:
@@ -66,7 +70,13 @@ def build_project(folder: Path, *, progress: Progress | None = None) -> BuildRes
     check_ranks(project.train)  # refused now, not after the search
     check_place(project.plan, folder)
     with open_steps(folder) as steps:
-        learning = Learning(folder=folder, project=project, steps=steps, progress=progress)
+        learning = Learning(
+            folder=folder,
+            project=project,
+            steps=steps,
+            progress=progress,
+            pool=pool_of(workers),
+        )
         facts = learning.data()
         front = learning.search(facts)
         baselines = learning.baselines(facts)

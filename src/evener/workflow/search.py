@@ -1,10 +1,12 @@
 """Search the network of a project, the first steps of a build, and say what it was worth."""
 
+import os
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from statistics import fmean
+from typing import Final
 
 import msgspec
 
@@ -20,6 +22,8 @@ from evener.workflow.chunks import Here, Pool
 from evener.workflow.learn import Learning, check_packages
 from evener.workflow.opened import Progress
 from evener.workflow.steps import open_steps
+
+_WORKERS: Final = 8  # more pay only for large populations
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,6 +119,11 @@ def search_project(
             elapsed_s=_elapsed(steps.folder) or front.made.took_s,
             kept="search" in steps.kept,
         )
+
+
+def workers_here() -> int:
+    """Return how many processes train by default: one for each core that this one may use."""
+    return min(len(os.sched_getaffinity(0)), _WORKERS)
 
 
 def pool_of(workers: int) -> Pool:
