@@ -49,7 +49,7 @@ OPTIONS = {
     "init": ["--data", "--target"],
     "build": ["--json"],
     "search": ["--algorithm", "--budget", "--workers", "--ranks", "--json"],
-    "data": ["-o", "--size", "--colours", "--fit", "--json"],
+    "data": ["-o", "--size", "--colours", "--fit", "--target", "--json"],
     "train": [
         "--shape",
         "--shards",
@@ -226,7 +226,7 @@ OPTIONS = {
         "--slowdown",
         "--json",
     ],
-    "show": ["--from", "--frames", "--svg", "--json"],
+    "show": ["--from", "--frames", "--svg", "--torch", "--json"],
     "selfcheck": ["--mpi", "--ranks", "--json"],
 }
 

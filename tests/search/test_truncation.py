@@ -69,11 +69,11 @@ FAR = 1.63 / RUNS**0.5  # reached by one in a hundred if the distributions are t
 
 
 @pytest.mark.parametrize(
-    ("advantage", "mutation", "crossover_bit"),
+    ("advantage", "mutation", "bit"),
     [(1.0, 0.0, 10), (2.0, 0.0, 10), (2.0, 0.05, 3)],
 )
 def test_the_papers_algorithm_goes_over_as_the_chain_says(
-    advantage: float, mutation: float, crossover_bit: int
+    advantage: float, mutation: float, bit: int
 ) -> None:
     """Distances are those of Kolmogorov and Smirnov, after each of three generations."""
     population, parents, copies = 10, 4, 4
@@ -85,9 +85,7 @@ def test_the_papers_algorithm_goes_over_as_the_chain_says(
         chances = chances @ truncated(population, parents, advantage, mutation)
         expected.append(np.cumsum(chances))
 
-    counts = np.array(
-        [counted(algorithm, crossover_bit, copies, advantage, seed) for seed in range(RUNS)]
-    )
+    counts = np.array([counted(algorithm, bit, copies, advantage, seed) for seed in range(RUNS)])
 
     for generation, wanted in enumerate(expected):
         seen = np.bincount(counts[:, generation], minlength=population + 1) / RUNS

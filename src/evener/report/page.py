@@ -8,6 +8,7 @@ from evener.report import sections
 from evener.report.content import ReportContent as ReportContent
 from evener.report.document import document
 from evener.report.markup import page
+from evener.report.search import search
 
 
 def write_report(path: Path, content: ReportContent) -> None:
@@ -28,6 +29,7 @@ def _document(content: ReportContent) -> Element:
         f"{content.project}: what the build found",
         *sections.verdict(content),
         *sections.candidates(content),
+        *search(content.front),
         *sections.plan(content),
         *sections.measured(content),
         *sections.made(content),

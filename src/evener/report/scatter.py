@@ -46,7 +46,7 @@ def _draw(front: Front, scored: Sequence[Scored], baselines: Sequence[Baseline])
         share = (quality - y_ticks[0]) / (y_ticks[-1] - y_ticks[0])
         return _BOTTOM - share * (_BOTTOM - _TOP)
 
-    marks = [label(_LEFT, 12, "accuracy on the validation rows", style="muted")]
+    marks = [label(_LEFT, 12, f"{front.metric} on the validation rows", style="muted")]
     for tick in y_ticks:
         marks.append(line(_LEFT, y(tick), _RIGHT, y(tick), "grid"))
         marks.append(label(_LEFT - 6, y(tick) + 4, f"{tick:g}", anchor="end", style="muted"))

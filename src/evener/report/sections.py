@@ -67,7 +67,7 @@ def candidates(content: ReportContent) -> list[Element]:
     if tests:
         made.append(tag("p", f"On the test rows the simple models reach: {tests}."))
     rows = [_scored_row(one, chosen=content.front.chosen) for one in content.front.scored]
-    head = ("network", "multiply-accumulates", "weights", "validation accuracy")
+    head = ("network", "multiply-accumulates", "weights", f"validation {content.front.metric}")
     every = table(head, rows, numbers=(1, 2, 3))
     return [*made, tag("details", tag("summary", f"All {len(rows)} as a table"), every)]
 

@@ -176,6 +176,20 @@ def test_an_instance_goes_on_with_what_scored_best_in_its_growth() -> None:
     assert sum(one.line == "encode" for one in events) == 2
 
 
+def test_a_network_that_encoding_changes_is_scored_again() -> None:
+    wide = LayerGraph(widths=(5,), links=((0, 1), (0, 2), (1, 2)))  # the space has 4
+
+    class Units(Links):
+        def score(self, networks: Sequence[LayerGraph], sets: Sequence[str]) -> list[float]:
+            return [sum(one.widths) / 10 for one, _ in zip(networks, sets, strict=True)]
+
+    settings = settings_of(TINY, generations=0, terms=Terms(error_threshold=0.0))
+    found = coevolve(settings, Units(TINY), lambda _: STILL, seed=0, bases=[wide, SKIP])
+
+    assert found.scores == ((0.5, 0.4),)
+    assert [one.score for one in found.chromosomes] == [0.4, 0.4]
+
+
 def test_each_chromosome_has_many_weight_sets_and_the_best_counts() -> None:
     found, _, parameters = run(settings_of(TINY, generations=3), [SKIP, SKIP])
 

@@ -228,13 +228,22 @@ class _Run:
     def encode(self, instances: list[_Instance]) -> list[Chromosome]:
         """Obtain the network configuration by binary encoding: I chromosomes."""
         space = self.settings.limits.space
+        genomes = np.concatenate([space.encode(one.network) for one in instances])
+        networks = space.decode(genomes)
+        weights = [
+            one.weights
+            if network == one.network
+            else self.parameters.inherit([network], [one.weights])[0]
+            for one, network in zip(instances, networks, strict=True)
+        ]
+        # Widths are rounded to those of the space, and so a user's network may score otherwise.
+        scores = self.parameters.score(networks, weights)
         chromosomes = []
         for at, one in enumerate(instances):
-            genome = space.encode(one.network)
-            [network] = space.decode(genome)
-            [weights] = self.parameters.inherit([network], [one.weights])
             chromosomes.append(
-                Chromosome(genome[0], network, one.hyperparameters, (weights,), (one.score,))
+                Chromosome(
+                    genomes[at], networks[at], one.hyperparameters, (weights[at],), (scores[at],)
+                )
             )
             self.trace(Event("encode", 0, at))
         return chromosomes
