@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +37,13 @@ def die_always(part: int) -> int:
     return 2 * part
 
 
+def stop(part: int) -> int:
+    """Take far too long over every part but the first, which is stopped by the user."""
+    if part:
+        time.sleep(3600)
+    raise InterruptedError
+
+
 def lost(part: int) -> int:
     return -part
 
@@ -67,3 +75,11 @@ def test_a_part_that_kills_every_process_is_given_up_and_the_others_are_not() ->
 def test_what_a_part_raises_is_raised() -> None:
     with Crew[str, int](Here) as crew, pytest.raises(ValueError, match="invalid literal"):
         crew.map(int, ["1", "x"], len)
+
+
+def test_what_is_left_to_do_is_dropped_where_a_part_raises() -> None:
+    with (
+        pytest.raises(InterruptedError),
+        Crew[int, int](partial(process_pool, 2)) as crew,
+    ):
+        crew.map(stop, [1, 0, 2, 3], lost)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
 from typing import Final, Generic, TypeVar
 
 Pool = Callable[[], AbstractContextManager[Executor]]
@@ -52,9 +53,14 @@ class Crew(Generic[PartT, ResultT]):
         """Return itself; processes are started when there is work."""
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         """Leave the pool, which ends its processes."""
-        self._stack.close()
+        self._stack.__exit__(kind, error, trace)
 
     def map(
         self,
