@@ -30,6 +30,7 @@ from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import StageTrace, Trace
 from evener.cli.main import execute
 from evener.network.explain import Crossing, Cut, Explanation, NoCut
+from evener.workflow.recommend import Recommended
 from evener.workflow.search import Member
 
 PART = Part(first_block=0, last_block=0, runtime="onnxruntime")
@@ -403,6 +404,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             best=0.97,
             test=0.96,
             baselines={"random search": 0.95, "linear": 0.9},
+            recommended=Recommended(family="network", validation=0.965, test=0.96),
             evaluations=2,
             elapsed_s=1.5,
             front=(

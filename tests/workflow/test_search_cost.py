@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import parse_project
+from evener.artifacts.search_section import SearchSection
 from evener.errors import InputError
 from evener.workflow import search_cost
 from evener.workflow.network_cost import NetworkCost, cost_on_board
 from evener.workflow.search import SearchResult, search_project
 from evener.workflow.search_cost import planned_cost
+from evener.workflow.search_setup import prices_of, space_of
 
 PROJECT = """
 [data]
@@ -92,6 +96,33 @@ def test_another_board_is_another_search(tmp_path: Path) -> None:
 
     assert (first.kept, again.kept, other.kept) == (False, True, False)
     assert again.found == first.found
+
+
+def test_blocks_of_convolutions_have_plans_too() -> None:
+    ends = Ends(features=196, outputs=10, picture=(1, 14, 14))
+    section = SearchSection(networks="blocks", cost="period")
+    space = space_of(section, ends)
+    networks = space.decode(space.draw(6, np.random.default_rng(0)))
+    cost = cost_on_board("khadas-vim3", ends)
+
+    prices = prices_of(section, ends, cost)(networks)
+
+    assert prices == [(of["period_s"],) for of in cost(networks)]
+    assert len(set(prices)) > 1
+
+
+def test_a_search_that_knows_of_no_plans_cannot_make_them_cheap() -> None:
+    with pytest.raises(InputError, match="search.cost = 'period' is of a plan, and this search"):
+        prices_of(SearchSection(cost="period"), ENDS)
+
+
+def test_a_network_whose_output_nothing_leads_to_costs_nothing() -> None:
+    prices = prices_of(SearchSection(cost="period"), ENDS, cost_on_board("khadas-vim3", ENDS))
+
+    (unconnected, connected) = prices([LayerGraph(links=()), LayerGraph()])
+
+    assert unconnected == (0.0,)
+    assert connected > (0.0,)
 
 
 def planned(cost: str, requirements: dict[str, str], plan: dict[str, str]) -> NetworkCost | None:

@@ -70,6 +70,11 @@ class Retrained(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         """Mean quality on the validation split."""
         return fmean(self.validation)
 
+    @property
+    def test_quality(self) -> float:
+        """Mean quality on the test split."""
+        return fmean(self.test)
+
 
 class Beginning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where networks stood between order and chaos when their training began.

@@ -95,6 +95,7 @@ def _print(result: "SearchResult", project: Path, *, as_json: bool) -> None:
                 "best": result.best,
                 "test": result.test,
                 "baselines": result.baselines,
+                "recommended": result.recommended,
                 "evaluations": result.evaluations,
                 "elapsed_s": result.elapsed_s,
                 "front": result.front,

@@ -63,6 +63,7 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
         table("held against", ("what", f">{result.metric} (test)"), rows),
         f"{count(result.evaluations, 'evaluation')} in {show(result.elapsed_s, 'time')}"
         + (", searched before" if result.kept else ""),
+        _recommended(result),
     ]
     if last is not None and last.best is not None and last.random_best is not None:
         lines.append(
@@ -70,6 +71,17 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
             f"evaluations {last.random_best:.4f}"
         )
     return lines
+
+
+def _recommended(result: "SearchResult") -> str:
+    from evener.workflow.recommend import NETWORK
+
+    best = result.recommended
+    what = "the chosen network" if best.family == NETWORK else f"the model '{best.family}'"
+    return (
+        f"recommended: {what}, the best on the validation split ({result.metric} "
+        f"{best.validation:.4f}; test {_figure(best.test)})"
+    )
 
 
 def _figure(value: float | None) -> str:

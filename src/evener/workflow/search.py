@@ -5,7 +5,6 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Final
 
 import msgspec
@@ -21,6 +20,7 @@ from evener.errors import InvalidFileError
 from evener.workflow.chunks import Here, Pool
 from evener.workflow.learn import Learning, check_packages
 from evener.workflow.opened import Progress
+from evener.workflow.recommend import Recommended, recommend
 from evener.workflow.steps import open_steps
 
 _WORKERS: Final = 8  # more pay only for large populations
@@ -58,6 +58,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
         best: the best on the validation split, after the short training.
         test: of the chosen network trained in full, the mean over seeds; None if time was up.
         baselines: the same of what the search is held against, by name.
+        recommended: what is best on the validation split: the chosen network, or a simple model.
         evaluations: networks that the search trained.
         elapsed_s: how long it took, in seconds.
         front: networks than which no other is both better and cheaper, cheapest first.
@@ -69,6 +70,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     best: float
     test: float | None
     baselines: dict[str, float]
+    recommended: Recommended
     evaluations: int
     elapsed_s: float
     front: tuple[Member, ...]
@@ -148,13 +150,14 @@ def _result(front: Front, baselines: Baselines, *, elapsed_s: float, kept: bool)
     members = tuple(_member(front, by_id[id_]) for id_ in front.front)
     chosen = front.retrained_of(front.chosen)
     names = {"random": "random search", "fixed": "fixed network"}
-    tests = {names[one.of]: fmean(one.test) for one in front.retrained if one.of in names}
+    tests = {names[one.of]: one.test_quality for one in front.retrained if one.of in names}
     simple = {one.name: one.test[front.metric] for one in baselines.models}
     return SearchResult(
         metric=front.metric,
         best=max(one.validation for one in members),
         test=_test(chosen),
         baselines=tests | simple,
+        recommended=recommend(front, baselines),
         evaluations=len(front.scored),
         elapsed_s=elapsed_s,
         front=members,
@@ -178,7 +181,7 @@ def _member(front: Front, one: Scored) -> Member:
 
 
 def _test(full: Retrained | None) -> float | None:
-    return None if full is None else fmean(full.test)
+    return None if full is None else full.test_quality
 
 
 def _elapsed(state: Path) -> float | None:
