@@ -76,8 +76,8 @@ def train_baselines(
     """Train a linear model, a random forest and boosted trees, one thread each.
 
     Of several labels, and of numbers that are boosted, each has a model of its own. Boosting stops
-    once a tenth of the training rows, kept for that, is answered no better; on wide data after fewer
-    rounds, and where 20 of them would take it many minutes it is left out.
+    once a tenth of the training rows, kept for that, is answered no better; on wide data after
+    fewer rounds, and where 20 of them would take it many minutes it is left out.
 
     Args:
         dataset: what they learn from; the training split.
