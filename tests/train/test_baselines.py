@@ -58,3 +58,11 @@ def test_a_file_that_answers_otherwise_is_found_out(
 
     with pytest.raises(EvenerError, match="file of baseline 'linear' answers otherwise"):
         train_baselines(rings, seed=0)
+
+
+def test_boosting_is_left_out_where_it_would_take_too_long(
+    rings: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(baselines, "_ROUNDS_WORK", 1e5)
+
+    assert [one.name for one in fit_baselines(rings, seed=0)] == ["linear", "forest"]

@@ -51,8 +51,11 @@ def lost(part: int) -> int:
 def test_results_come_in_the_order_of_the_parts_and_each_is_told_of() -> None:
     told: list[tuple[int, int]] = []
 
-    with Crew[int, int](Here, told=lambda done, of: told.append((done, of))) as crew:
-        assert crew.map(doubled, [3, 1, 2], lost) == [6, 2, 4]
+    def hear(done: int, of: int) -> None:
+        told.append((done, of))
+
+    with Crew[int, int](Here) as crew:
+        assert crew.map(doubled, [3, 1, 2], lost, told=hear) == [6, 2, 4]
 
     assert told == [(1, 3), (2, 3), (3, 3)]
 

@@ -75,6 +75,7 @@ def train_network(
         seed=section.seed,
         spread=spread,
         picture=dataset.picture,
+        words=dataset.words,
     )
     losses: list[float] = []
 

@@ -257,7 +257,7 @@ def _scored(
     ends, task = ends_of(dataset), dataset.task
     individuals = [_individual(trial, ends, terms) for trial in trials]
     features, targets_RO = dataset.examples("train")
-    mean, scale = _standardisation(trials, features, ends)
+    mean, scale = _standardisation(trials, features, ends, dataset.words)
     scaling = target_scaling(targets_RO)
     wanted = (targets_RO - scaling[0]) / scaling[1] if task == "numbers" else targets_RO
     lesson = Lesson(
@@ -310,12 +310,12 @@ def _chunk(trials: Sequence[Trial], terms: Terms) -> int | None:
 
 
 def _standardisation(
-    trials: Sequence[Trial], features: NDArray[np.float32], ends: Ends
+    trials: Sequence[Trial], features: NDArray[np.float32], ends: Ends, words: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return what the final training of such networks standardises by."""
     if len({isinstance(one.network, ConvStack) for one in trials}) > 1:
         raise InputError("blocks and layers standardise rows in two ways: score them apart")
-    return standardisation_for(trials[0].network, features, ends.picture)
+    return standardisation_for(trials[0].network, features, ends.picture, words)
 
 
 def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
