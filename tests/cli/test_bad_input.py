@@ -428,3 +428,14 @@ def test_a_core_that_cannot_be_throttled_is_bad_input(
     assert "root or a delegated group" in err
     assert list(folder.iterdir()) == []
     folder.rmdir()
+
+
+def test_workers_and_ranks_do_not_search_together(
+    evener: Evener, unchanged: Callable[[], None]
+) -> None:
+    unchanged()
+
+    code, _, err = evener("search", "p", "--ranks", "2", "--workers", "3")
+
+    assert code == 2
+    assert "--workers 3 and ranks of MPI" in err

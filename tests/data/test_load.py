@@ -154,7 +154,7 @@ def test_a_file_of_test_rows_is_the_test_split(tmp_path: Path) -> None:
 def test_a_column_may_say_the_split_and_others_which_rows_count(tmp_path: Path) -> None:
     words = ["TRAIN", "TEST", "train", "UNUSED"]
     rows = [
-        f"{index},{words[index % 4]},{('old', 'new')[index >= 20]},{('no', 'yes')[index % 2]}"
+        f"{index},{words[index % 4]},{('old', 'new')[index >= 20]},{('no', 'yes')[index // 4 % 2]}"
         for index in range(60)
     ]
     (tmp_path / "t.csv").write_text("\n".join(["a,part,age,label", *rows]))

@@ -44,9 +44,9 @@ def test_lines_of_json_may_leave_columns_out(tmp_path: Path) -> None:
 
 def test_a_line_that_is_no_object_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    path.write_text('{"a": 1}\n[1]\n')
+    path.write_text('{"a": 1}\n\n[1]\n')
 
-    with pytest.raises(InvalidFileError, match="line 2 is no JSON object"):
+    with pytest.raises(InvalidFileError, match="line 3 is no JSON object"):
         read_raw(path)
 
 
@@ -64,7 +64,7 @@ def test_rows_of_two_files_stand_one_behind_the_other() -> None:
 
     found = stack(table(a=["1", "2"]), second)
 
-    assert found.columns == {"a": ["1", "2", "3.0", None]}
+    assert found.columns == {"a": ["1", "2", "3", None]}
     assert (found.row_name(1), found.row_name(2)) == ("line 3", "row 0 of b.csv")
 
 

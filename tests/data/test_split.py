@@ -115,7 +115,29 @@ def test_without_rows_to_choose_by_each_class_gives_some_of_its_training_rows() 
     assert split.test.tolist() == list(range(41, 51))
 
 
-@pytest.mark.parametrize("parts", [[TRAIN] * 5, [TEST] * 5, [TRAIN] + [TEST] * 4])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [TRAIN] * 5,
+        [TEST] * 5,
+        [TRAIN] + [TEST] * 4,
+        [VALIDATION] * 3 + [TEST] * 2,
+    ],
+)
 def test_a_split_that_lacks_a_part_is_refused(parts: list[int]) -> None:
     with pytest.raises(InvalidDataError, match="to train on and"):
         split_as_given(np.array(parts), None, validation_share=0.2, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("train", "why"),
+    [([0, 1], "no class has a training row to spare"), ([0] * 4, "all 3 rows to train on are of")],
+)
+def test_training_rows_that_nothing_can_be_chosen_by_or_told_apart_by_are_refused(
+    train: list[int], why: str
+) -> None:
+    parts = np.repeat([TRAIN, TEST], [len(train), 2])
+    labels = np.array([*train, 0, 1])
+
+    with pytest.raises(InvalidDataError, match=why):
+        split_as_given(parts, labels, validation_share=0.2, seed=0)

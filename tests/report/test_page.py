@@ -104,7 +104,7 @@ def test_the_sections_come_in_the_order_of_a_readers_questions(
         "33000 /s",  # predicted for the copies
         "d" * 64,
         "60 epochs in 1.84 s, seed 0",
-        "largest difference of a probability 2.4e-07",
+        "largest difference of an answer 2.4e-07",
         "torch 2.13.0, onnxruntime 1.32.0",
         "cpu0: Cortex-A73, 4 cores; cpu1: Cortex-A53, 2 cores",
         "evener run .evener/network.onnx --shape features=1,64 --frames rows.npz --out answers.npz",

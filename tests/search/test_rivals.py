@@ -1,7 +1,8 @@
 """A search and random search in step, nothing evaluated twice, the same after a restart."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 import msgspec
 import pytest
@@ -46,6 +47,7 @@ def started(
     *,
     most: int = 60,
     space: Space[LayerGraph] = SPACE,
+    price: Callable[[LayerGraph], float] = lambda one: float(one.macs(16, 4)),
 ) -> Rivals[LayerGraph]:
     return Rivals(
         space,
@@ -54,7 +56,7 @@ def started(
         population=10,
         most=most,
         evaluate=evaluate,
-        prices=lambda networks: [(float(one.macs(16, 4)),) for one in networks],
+        prices=lambda networks: [(price(one),) for one in networks],
         names=("macs",),
         limits=lambda one: float(len(one.widths) > 2),
         state=state,
@@ -94,6 +96,19 @@ def test_one_that_failed_has_no_objectives_and_stands_on_no_front() -> None:
     assert failed
     assert {one.objectives for one in failed} == {()}
     assert not {one.score.id for one in failed} & {one.id for one in rivals.front()}
+
+
+def test_what_no_processor_holds_stands_on_no_front_and_the_state_can_be_read_again() -> None:
+    rivals = started(MadeUp(), price=lambda one: inf if 64 in one.widths else 1.0)
+    rivals.advance(9.0)
+
+    state = msgspec.json.decode(msgspec.json.encode(rivals.state()), type=SearchState)
+
+    assert state.scored == rivals.state().scored
+    wide = [one for one in state.scored if 64 in getattr(one.architecture, "widths", ())]
+    assert wide
+    assert {one.objectives for one in wide} == {()}
+    assert not {one.score.id for one in wide} & {one.id for one in rivals.front()}
 
 
 def test_a_search_that_goes_on_from_its_file_ends_as_if_it_had_not_stopped() -> None:

@@ -82,3 +82,11 @@ def test_neighbouring_values_part_in_the_file_as_in_scikit_learn() -> None:
 
     found = answers(boosted.content, values[:, np.newaxis], 1)
     assert found.ravel() == pytest.approx([0, 10], abs=0.5)
+
+
+def test_boosting_is_left_out_where_it_would_take_too_long(
+    rings: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(baselines, "_ROUNDS_WORK", 1e5)
+
+    assert [one.name for one in fit_baselines(rings, seed=0)] == ["linear", "forest"]

@@ -1,6 +1,7 @@
 """Numbers and labels go all the way: trained, written, run and held against simple models."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -9,9 +10,11 @@ from onnx import load_from_string
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.layer_graph import LayerGraph, Spread
-from evener.artifacts.project import TrainSection
+from evener.artifacts.project import DataSection, TrainSection
+from evener.artifacts.train_section import ClassWeight
 from evener.comm.alone import Alone
 from evener.data.dataset import Dataset
+from evener.data.load import load_dataset
 from evener.errors import InputError
 from evener.train.baselines import train_baselines
 from evener.train.card import make_card
@@ -21,6 +24,7 @@ from evener.train.sharded_fit import fit_sharded
 from evener.train.trials import Terms, Trial, score_together
 from evener.train.verify import answers, verify_export
 
+CLASS_WEIGHTS: tuple[ClassWeight, ClassWeight] = ("none", "balanced")
 MLP = Architecture(hidden=(32, 32))
 TRAIN = TrainSection(epochs=60, learning_rate=0.01)
 
@@ -98,3 +102,32 @@ def test_a_search_scores_them_by_their_main_metric(
 def test_ranks_and_shards_say_that_they_train_classes_only(hills: Dataset) -> None:
     with pytest.raises(InputError, match="hills: ranks and shards train .* task is numbers; train"):
         fit_sharded(MLP, hills, TrainSection(epochs=1), Alone())
+
+
+def test_words_are_learned_by_the_simple_models_too(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{rng.choice(['the', 'this', 'one'])} {word} {rng.choice(['film', 'plot'])},{word}"
+        for word in ("good", "bad")
+        for _ in range(60)
+    ]
+    (tmp_path / "texts.csv").write_text("\n".join(["text,label", *rows]))
+    dataset = load_dataset(DataSection(source="texts.csv", text="text"), tmp_path)
+
+    found = train_baselines(dataset, seed=0)
+
+    assert [one.record.test["accuracy"] for one in found] == [1, 1, 1]
+
+
+def test_rare_classes_weigh_in_simple_models_as_well(rings: Dataset) -> None:
+    rare = np.flatnonzero((rings.labels == 0) | (np.arange(len(rings.labels)) % 10 == 1))
+    skewed = replace(
+        rings, split=replace(rings.split, train=np.intersect1d(rings.split.train, rare))
+    )
+
+    plain, balanced = (
+        train_baselines(skewed, seed=0, class_weight=weight)[0].record.test["f1"]
+        for weight in CLASS_WEIGHTS
+    )
+
+    assert balanced > plain

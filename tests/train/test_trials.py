@@ -2,10 +2,12 @@
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 
 import msgspec
 import pytest
+import torch
 
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.project import DataSection
@@ -64,6 +66,26 @@ def test_one_that_diverges_says_why_and_changes_no_other(rings: Dataset) -> None
     assert (score.status, score.quality) == ("diverged", None)
     assert "Lower its learning rate" in score.message
     assert beside == score_together([trial(CHAIN)], rings, TERMS)[0]
+
+
+def test_answers_that_are_no_numbers_make_a_score_without_quality(rings: Dataset) -> None:
+    features = rings.features.copy()
+    features[rings.split.validation[0], 1] = 3e35  # far beyond what was learned from
+    far = replace(rings, features=features)
+
+    [score] = score_together([trial(CHAIN)], far, TERMS)
+
+    assert (score.status, score.quality) == ("diverged", None)
+    assert score.message == "its answers to the validation rows are no finite numbers"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a device of CUDA")
+def test_a_device_that_is_not_there_is_refused(rings: Dataset) -> None:
+    rows = Rows("", DataSection(source="digits"), rings.sha256, loaded=rings)
+    terms = msgspec.structs.replace(TERMS, device="cuda")
+
+    with pytest.raises(InputError, match=r"search.device = 'cuda', and torch .* finds no such"):
+        score_rows(rows, terms, None, None, [trial(CHAIN)])
 
 
 def test_one_that_is_no_network_fails_and_changes_no_other(rings: Dataset) -> None:

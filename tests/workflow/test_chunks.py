@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +37,13 @@ def die_always(part: int) -> int:
     return 2 * part
 
 
+def stop(part: int) -> int:
+    """Take far too long over every part but the first, which is stopped by the user."""
+    if part:
+        time.sleep(3600)
+    raise InterruptedError
+
+
 def lost(part: int) -> int:
     return -part
 
@@ -43,8 +51,11 @@ def lost(part: int) -> int:
 def test_results_come_in_the_order_of_the_parts_and_each_is_told_of() -> None:
     told: list[tuple[int, int]] = []
 
-    with Crew[int, int](Here, told=lambda done, of: told.append((done, of))) as crew:
-        assert crew.map(doubled, [3, 1, 2], lost) == [6, 2, 4]
+    def hear(done: int, of: int) -> None:
+        told.append((done, of))
+
+    with Crew[int, int](Here) as crew:
+        assert crew.map(doubled, [3, 1, 2], lost, told=hear) == [6, 2, 4]
 
     assert told == [(1, 3), (2, 3), (3, 3)]
 
@@ -67,3 +78,11 @@ def test_a_part_that_kills_every_process_is_given_up_and_the_others_are_not() ->
 def test_what_a_part_raises_is_raised() -> None:
     with Crew[str, int](Here) as crew, pytest.raises(ValueError, match="invalid literal"):
         crew.map(int, ["1", "x"], len)
+
+
+def test_what_is_left_to_do_is_dropped_where_a_part_raises() -> None:
+    with (
+        pytest.raises(InterruptedError),
+        Crew[int, int](partial(process_pool, 2)) as crew,
+    ):
+        crew.map(stop, [1, 0, 2, 3], lost)

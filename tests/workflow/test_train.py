@@ -11,7 +11,7 @@ import pytest
 from evener.artifacts.topology import Topology
 from evener.comm.alone import Alone
 from evener.comm.virtual import run_ranks
-from evener.errors import DivergedError, EvenerError, InvalidFileError
+from evener.errors import DivergedError, EvenerError, InputError, InvalidFileError
 from evener.train.loop import one_thread
 from evener.train.over_ranks import TrainingResult
 from evener.train.sharding import count_weights
@@ -168,3 +168,11 @@ def test_progress_is_told_by_the_first_rank_and_goes_on_where_it_was(tmp_path: P
     train_over_ranks(prepare_training(wish), Alone(), progress=lambda *what: told.append(what))
 
     assert told == [("training", done, 4) for done in (1, 2, 3, 4)]
+
+
+def test_rows_of_numbers_are_not_for_ranks(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,label\n" + "".join(f"{i},{i / 3}\n" for i in range(30)))
+    wish = TrainingWish(widths=(1, 4, 1), data=str(tmp_path / "rows.csv"))
+
+    with pytest.raises(InputError, match="ranks and shards train networks that tell classes apart"):
+        prepare_training(wish)

@@ -91,11 +91,7 @@ def check_data(data: DataSection) -> None:
             "leaves no row to train on; keep their sum below 1",
             key="data.test_share",
         )
-    if not data.targets or not all((*data.targets, *data.texts)):
-        raise InvalidProjectError(
-            "data.target and data.text name columns, and one of them has no name; write it",
-            key="data.target",
-        )
+    _check_columns(data)
     for one in data.only:
         if "=" not in one:
             raise InvalidProjectError(
@@ -110,4 +106,33 @@ def check_data(data: DataSection) -> None:
         raise InvalidProjectError(
             "data.separator is empty: write what stands between labels, such as ' '",
             key="data.separator",
+        )
+
+
+def _check_columns(data: DataSection) -> None:
+    if not data.targets or not all((*data.targets, *data.texts)):
+        raise InvalidProjectError(
+            "data.target and data.text name columns, and one of them has no name; write it",
+            key="data.target",
+        )
+    named = (*data.targets, *data.texts)
+    twice = [name for number, name in enumerate(named) if name in named[:number]]
+    if twice:
+        raise InvalidProjectError(
+            f"data.target and data.text name '{twice[0]}' twice: a column is predicted or read, "
+            "once; name it in one of them",
+            key="data.target",
+        )
+    gone = [name for name in named if name in data.drop]
+    if gone:
+        raise InvalidProjectError(
+            f"data.drop names '{gone[0]}', which data.target or data.text needs: leave it out of "
+            "one of them",
+            key="data.drop",
+        )
+    if data.test_source is not None and data.split_column is not None:
+        raise InvalidProjectError(
+            f"data.test_source = '{data.test_source}' and data.split_column = "
+            f"'{data.split_column}' both say which rows are for the test: keep one",
+            key="data.split_column",
         )

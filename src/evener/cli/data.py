@@ -97,7 +97,7 @@ def command(
     column: str | None,
     as_json: bool,
 ) -> None:
-    """Say what data become, or convert pictures into rows of numbers.
+    """Look at data, or convert pictures.
 
     To describe, SOURCE is a project or a file that a project could name. To convert, it is a folder
     of pictures; those in folders of their own are labelled with its name. Each picture becomes a
@@ -134,7 +134,7 @@ def command(
 def _describe(source: Path, column: str | None, *, as_json: bool) -> None:
     """Print the facts of a project's data, or of a file."""
     from evener.artifacts.project import FILE_NAME, DataSection, load_project
-    from evener.cli.layout import lay_out
+    from evener.cli.tables import lay_out
     from evener.workflow.learn import describe_data
 
     if (source / FILE_NAME).is_file() or source.name == FILE_NAME:

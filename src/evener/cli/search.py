@@ -9,6 +9,7 @@ import click
 from evener.artifacts.search_section import ALGORITHMS, AlgorithmName
 from evener.cli import options, output, values
 from evener.cli.verb import Invocation, Verb
+from evener.errors import InputError
 
 if TYPE_CHECKING:
     from evener.workflow import SearchResult
@@ -66,6 +67,12 @@ def command(
     goes on where it was.
     """
     from evener import workflow
+
+    if workers is not None and (ranks is not None or workflow.is_one_of_ranks()):
+        raise InputError(
+            f"--workers {workers} and ranks of MPI: one or the other trains networks; leave out "
+            "--workers"
+        )
 
     def search(pool: workflow.Pool) -> int:
         with output.progress() as report:

@@ -16,12 +16,22 @@ from evener.comm.started import own_rank
 def process_pool(workers: int) -> Iterator[Executor]:
     """Start processes that end with this one, however it ends.
 
+    They end at once where an exception leaves the `with` block, whatever they had been given.
+
     Args:
         workers: how many.
     """
     context = multiprocessing.get_context("spawn")  # threads of libraries do not outlive a fork
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin) as executor:
-        yield executor
+        try:
+            yield executor
+        except BaseException:
+            # Leaving waits for all that was submitted: minutes after Ctrl-C.
+            executor.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
 
 
 @contextmanager

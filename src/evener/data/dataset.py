@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.artifacts.dataset import Task
-from evener.artifacts.encoding import Encoding
+from evener.artifacts.encoding import Encoding, TextColumns
 from evener.data.split import Split
 
 SplitName = Literal["train", "validation", "test"]
@@ -55,6 +55,12 @@ class Dataset:
     def outputs(self) -> int:
         """How many numbers answer a row."""
         return len(self.classes)
+
+    @property
+    def words(self) -> int:
+        """How many of the last features are weights of words, and so of one kind."""
+        columns = () if self.encoding is None else self.encoding.columns
+        return sum(len(one.names) for one in columns if isinstance(one, TextColumns))
 
     def rows(self, part: SplitName) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Return features and classes of one part of the split, as arrays of their own."""

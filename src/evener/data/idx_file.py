@@ -76,13 +76,23 @@ def _images_in(folder: Path, part: str) -> Path | None:
     return files[0] if files else None
 
 
+def labels_beside(images: Path) -> Path:
+    """Return the file of labels that belongs to one of pictures.
+
+    Example:
+        >>> labels_beside(Path("train-images-idx3-ubyte.gz")).name
+        'train-labels-idx1-ubyte.gz'
+    """
+    return images.with_name(images.name.replace(_IMAGES, _LABELS).replace("idx3", "idx1"))
+
+
 def _pair(images: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    named = images.name.replace(_IMAGES, _LABELS).replace("idx3", "idx1")
-    pictures, labels = _read(images, 3), _read(images.with_name(named), 1)
+    beside = labels_beside(images)
+    pictures, labels = _read(images, 3), _read(beside, 1)
     if len(pictures) != len(labels):
         raise InvalidDataError(
-            f"{images} holds {len(pictures)} pictures, and {named} {len(labels)} labels; give "
-            "files that belong together"
+            f"{images} holds {len(pictures)} pictures, and {beside.name} {len(labels)} labels; "
+            "give files that belong together"
         )
     return pictures, labels
 

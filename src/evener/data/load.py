@@ -13,7 +13,7 @@ from evener.data.cells import Column
 from evener.data.dataset import Dataset, make_dataset
 from evener.data.digits import read_digits
 from evener.data.encode import encode
-from evener.data.idx_file import is_idx, read_idx
+from evener.data.idx_file import is_idx, labels_beside, read_idx
 from evener.data.learn_encoding import learn_encoding
 from evener.data.npz_file import read_npz
 from evener.data.picture_rows import read_picture_rows
@@ -88,6 +88,28 @@ def load_dataset(section: DataSection, folder: Path) -> Dataset:
         encoding=encoding,
         notes=(*notes, *chosen.notes, *more),
     )
+
+
+def files_of(section: DataSection, folder: Path) -> tuple[Path, ...]:
+    """Return every file that rows are read from; none where they come with a package.
+
+    Args:
+        section: what the project says about its data.
+        folder: the project, which file names are relative to.
+
+    Example:
+        >>> section = DataSection(source="train.csv", test_source="test.csv")
+        >>> [str(path) for path in files_of(section, Path("project"))]
+        ['project/train.csv', 'project/test.csv']
+    """
+    if section.source == _DIGITS:
+        return ()
+    path = folder / section.source
+    if path.is_dir():
+        return tuple(sorted(one for one in path.rglob("*") if one.is_file()))
+    if is_idx(path):
+        return path, labels_beside(path)
+    return (path,) if section.test_source is None else (path, folder / section.test_source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

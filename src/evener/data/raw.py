@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from evener.data.cells import Column
+from evener.data.cells import Column, as_texts
 from evener.data.csv_file import check_header, open_table, ragged
 from evener.data.table_rows import PARQUET, open_parquet
 from evener.errors import InvalidDataError, InvalidFileError
@@ -135,7 +135,7 @@ def _join(one: Column, other: Column) -> Column:
 
 def _plain(column: Column) -> Sequence[str | None]:
     if isinstance(column, np.ndarray):
-        return [None if np.isnan(number) else repr(number) for number in column.tolist()]
+        return as_texts(column)
     return column
 
 
@@ -182,6 +182,7 @@ def _arrow(column: Any) -> Column:  # noqa: ANN401 - PyArrow ships no types
 
 def _read_lines(path: Path) -> RawTable:
     records, lines = [], []
+    number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, 1):
@@ -196,7 +197,7 @@ def _read_lines(path: Path) -> RawTable:
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, EOFError) as error:
         raise InvalidFileError(
-            f"{path} line {len(records) + 1} is no JSON object: {error}; write one a line",
+            f"{path} line {number} is no JSON object: {error}; write one a line",
             path=str(path),
         ) from error
     names = list(dict.fromkeys(name for record in records for name in record))

@@ -120,7 +120,8 @@ def split_as_given(
         where: whose rows they are, for the error.
 
     Raises:
-        InvalidDataError: no rows for testing, or too few for training.
+        InvalidDataError: no rows for testing, too few for training or choosing, or training rows
+            of one class only.
 
     Example:
         >>> parts = np.array([TRAIN] * 8 + [TEST] * 2)
@@ -129,7 +130,8 @@ def split_as_given(
         (6, 2, [8, 9])
     """
     train, validation, test = (np.flatnonzero(parts == part) for part in (TRAIN, VALIDATION, TEST))
-    if not len(test) or len(train) + len(validation) < 2:
+    few = not len(train) or len(train) + len(validation) < 2
+    if few or not len(test):
         raise InvalidDataError(
             f"{where}: its split has {count(len(train), 'row')} to train on and {len(test)} to "
             "test on; give rows of both, two or more to train on"
@@ -144,6 +146,16 @@ def split_as_given(
             chosen.append(drawn[: min(max(round(len(drawn) * validation_share), 1), most)])
         validation = np.sort(np.concatenate(chosen))
         train = np.setdiff1d(train, validation)
+    if not len(validation):
+        raise InvalidDataError(
+            f"{where}: no class has a training row to spare that networks could be chosen by; give "
+            "two or more of each, or name some rows validation"
+        )
+    if labels is not None and len(np.unique(labels[train])) < 2:
+        raise InvalidDataError(
+            f"{where}: all {count(len(train), 'row')} to train on are of one class; give training "
+            "rows of two classes or more"
+        )
     return Split(train=train, validation=validation, test=test)
 
 

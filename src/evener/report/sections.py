@@ -151,11 +151,11 @@ def made(content: ReportContent) -> list[Element]:
     )
     facts = {
         "Data": f"{', '.join(f'{count:,} {part}' for part, count in card.rows.items())} rows, "
-        f"{len(card.classes)} classes",
+        f"{len(card.classes):,} {card.task}",
         "Data sha256": card.data_sha256,
         "Training": f"{card.epochs} epochs in {show(content.training_s, 'time')}, seed {card.seed}",
         "Network sha256": card.network_sha256,
-        "File against trainer": f"largest difference of a probability {card.export_error:.2g}",
+        "File against trainer": f"largest difference of an answer {card.export_error:.2g}",
         "Machine": f"{machine.host}, {machine.system}",
         "Processors": processors,
         "Versions": ", ".join(f"{name} {version}" for name, version in content.versions.items()),

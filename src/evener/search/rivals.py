@@ -5,6 +5,7 @@ beyond it is the search's merit. Both share what was evaluated.
 """
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -128,6 +129,8 @@ class Rivals(Generic[NetworkT]):
         for network, prices in zip(known, self._prices(known), strict=True):
             score = self._known[network.id]
             found = None if score.quality is None else (1 - score.quality, *prices)
+            if found is not None and not all(map(isfinite, found)):
+                found = None  # no processor holds it
             results[network.id] = found
             scored.append(
                 Scored(

@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from evener.artifacts.card import Baseline
@@ -38,9 +38,12 @@ from evener.train.metrics import quality
 from evener.train.verify import largest_error
 
 TREES: Final = 100
+_LEAVES: Final = 2000  # of a tree of the forest, about, at most: files of some MB, soon written
+_TEXT_C: Final = 10.0  # how little a regression on words is held back
 _MOST_ROUNDS: Final = 300  # of boosting, which stops early where more do not help
 _FEWEST_ROUNDS: Final = 20
 _ROUNDS_WORK: Final = 1e10  # values looked at in all rounds: minutes on one core
+_ROWS_TO_SPLIT: Final = 15_000  # that a tree's search for splits costs as much as
 _OPSETS: Final = {"": 18, "ai.onnx.ml": 3}
 # scikit-learn computes in double precision, the file in single.
 _TOLERANCE: Final = 1e-3
@@ -73,8 +76,8 @@ def train_baselines(
     """Train a linear model, a random forest and boosted trees, one thread each.
 
     Of several labels, and of numbers that are boosted, each has a model of its own. Boosting stops
-    once a tenth of the training rows, kept for that, is answered no better; on wide data, which
-    would take it hours, after fewer rounds.
+    once a tenth of the training rows, kept for that, is answered no better; on wide data after
+    fewer rounds, and where 20 of them would take it many minutes it is left out.
 
     Args:
         dataset: what they learn from; the training split.
@@ -82,12 +85,14 @@ def train_baselines(
         class_weight: whether rare classes count as much as common ones.
 
     Returns:
-        "linear", "forest" and "boosting".
+        "linear", "forest" and, unless it was left out, "boosting".
 
     Raises:
         EvenerError: a file answers otherwise than scikit-learn.
     """
     models = _models(dataset, seed, class_weight)
+    if not _rounds(dataset):
+        del models["boosting"]
     features, targets = dataset.examples("train")
     wanted = _wanted(dataset, targets)
     with threadpool_limits(1), warnings.catch_warnings():
@@ -99,33 +104,48 @@ def train_baselines(
 
 
 def _models(dataset: Dataset, seed: int, class_weight: ClassWeight) -> dict[str, Any]:
-    boosting = {"random_state": seed, **_boosting(dataset)}
+    texts = dataset.words > 0  # rare words would drown the others if all had one spread
+    scaler = MaxAbsScaler() if texts else StandardScaler()
+    boosting = {
+        "random_state": seed,
+        "max_iter": max(_rounds(dataset), 1),
+        "early_stopping": _can_stop_early(dataset),
+    }
+    least = max(1, len(dataset.split.train) // _LEAVES)
+    forest = {"random_state": seed, "n_jobs": 1, "min_samples_leaf": least}
     if dataset.task == "numbers":
         boosted = HistGradientBoostingRegressor(**boosting)
         return {
-            "linear": make_pipeline(StandardScaler(), Ridge()),
-            "forest": RandomForestRegressor(TREES, random_state=seed, n_jobs=1),
+            "linear": make_pipeline(scaler, Ridge()),
+            "forest": RandomForestRegressor(TREES, **forest),
             "boosting": boosted if dataset.outputs == 1 else MultiOutputRegressor(boosted),
         }
     weight = None if class_weight == "none" else class_weight
     models = {
-        "linear": LogisticRegression(max_iter=1000, class_weight=weight),
-        "forest": RandomForestClassifier(TREES, random_state=seed, n_jobs=1, class_weight=weight),
+        "linear": LogisticRegression(
+            C=_TEXT_C if texts else 1.0, max_iter=1000, class_weight=weight
+        ),
+        "forest": RandomForestClassifier(TREES, class_weight=weight, **forest),
         "boosting": HistGradientBoostingClassifier(class_weight=weight, **boosting),
     }
     if dataset.task == "labels":
         models = {name: OneVsRestClassifier(model) for name, model in models.items()}
-    return models | {"linear": make_pipeline(StandardScaler(), models["linear"])}
+    return models | {"linear": make_pipeline(scaler, models["linear"])}
 
 
-def _boosting(dataset: Dataset) -> dict[str, Any]:
-    """Return for how long rows are boosted."""
-    rows = len(dataset.split.train)
-    each = rows * dataset.features.shape[1] * (1 if dataset.outputs == 2 else dataset.outputs)
-    rounds = int(min(max(_ROUNDS_WORK / each, _FEWEST_ROUNDS), _MOST_ROUNDS))
-    rarest = dataset.targets[dataset.split.train].sum(axis=0).min()
-    enough = dataset.task == "numbers" or (rarest > 1 and rows >= 10 * dataset.outputs)
-    return {"max_iter": rounds, "early_stopping": bool(enough)}
+def _rounds(dataset: Dataset) -> int:
+    """Return for how many rounds rows are boosted at most; 0 where too few could be afforded."""
+    trees = 1 if dataset.outputs == 2 and dataset.task == "classes" else dataset.outputs
+    rows = len(dataset.split.train) + _ROWS_TO_SPLIT
+    rounds = int(_ROUNDS_WORK / (rows * dataset.features.shape[1] * trees))
+    return 0 if rounds < _FEWEST_ROUNDS else min(rounds, _MOST_ROUNDS)
+
+
+def _can_stop_early(dataset: Dataset) -> bool:
+    """Whether a tenth of the training rows can be kept with a row of each class."""
+    rows = dataset.split.train
+    rarest = dataset.targets[rows].sum(axis=0).min()
+    return dataset.task == "numbers" or bool(rarest > 1 and len(rows) >= 10 * dataset.outputs)
 
 
 def _wanted(dataset: Dataset, targets: NDArray[np.float32]) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Ends, Network, weights
 from evener.artifacts.project import TrainSection
@@ -74,6 +75,7 @@ def train_network(
         seed=section.seed,
         spread=spread,
         picture=dataset.picture,
+        words=dataset.words,
     )
     losses: list[float] = []
 
@@ -117,7 +119,7 @@ class Viewing(Protocol):
         """Whether left and right may change places."""
 
 
-def augmentation_of(section: Viewing, dataset: Dataset) -> Augmentation | None:
+def augmentation_of(section: Viewing, dataset: Dataset | DatasetFacts) -> Augmentation | None:
     """Return how pictures are seen anew in each pass; None if they are not.
 
     Args:

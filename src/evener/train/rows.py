@@ -14,6 +14,6 @@ def standardised_rows(dataset: Dataset, part: SplitName) -> Rows:
         dataset: whose training split says mean and scale.
         part: which split.
     """
-    mean_F, scale_F = standardisation(dataset.examples("train")[0])
+    mean_F, scale_F = standardisation(dataset.examples("train")[0], dataset.words)
     x_BF, wanted_BO = dataset.examples(part)
     return Rows(torch.from_numpy((x_BF - mean_F) * scale_F), torch.tensor(wanted_BO))

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.files import write_whole
 from evener.artifacts.project import TrainSection
 from evener.artifacts.topology import Topology
@@ -148,7 +149,7 @@ def fit_sharded(
     )
 
 
-def check_task(dataset: Dataset) -> None:
+def check_task(dataset: Dataset | DatasetFacts) -> None:
     """Refuse rows that shards cannot learn from.
 
     Raises:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from math import inf, isfinite
 from pathlib import Path
 from typing import Final
 
@@ -141,8 +142,13 @@ def score_rows(
         trials: the networks.
 
     Raises:
-        InputError: the rows cannot be loaded, or changed.
+        InputError: the rows cannot be loaded, or changed; there is no such device.
     """
+    if terms.device == "cuda" and not torch.cuda.is_available():
+        raise InputError(
+            f"search.device = '{terms.device}', and torch {torch.__version__} finds no such device "
+            'on this machine: write "cpu", or install a torch that was built for it'
+        )
     return score_together(trials, rows.dataset(), terms, go_on=go_on, deadline=deadline)
 
 
@@ -220,7 +226,7 @@ class _Judge:
     device: str
 
     def qualities(self, which: Sequence[int], states: Sequence[State]) -> list[tuple[float, float]]:
-        """Return the main metric and its standard error, of each."""
+        """Return main metric and standard error of each; -inf where answers are not finite."""
         answers = answer_population(
             [self.individuals[index] for index in which],
             [state.weights for state in states],
@@ -235,6 +241,8 @@ class _Judge:
         if self.task == "numbers":
             mean_O, spread_O = self.scaling
             given = (answers_RO * spread_O + mean_O).astype(np.float32)
+        if not np.isfinite(given).all():
+            return -inf, 0.0  # of rows far beyond those that it learned from
         found = quality(self.task, self.targets_RO, given)[MAIN_METRIC[self.task]]
         return found, standard_error(self.task, self.targets_RO, given)
 
@@ -249,7 +257,7 @@ def _scored(
     ends, task = ends_of(dataset), dataset.task
     individuals = [_individual(trial, ends, terms) for trial in trials]
     features, targets_RO = dataset.examples("train")
-    mean, scale = _standardisation(trials, features, ends)
+    mean, scale = _standardisation(trials, features, ends, dataset.words)
     scaling = target_scaling(targets_RO)
     wanted = (targets_RO - scaling[0]) / scaling[1] if task == "numbers" else targets_RO
     lesson = Lesson(
@@ -302,12 +310,12 @@ def _chunk(trials: Sequence[Trial], terms: Terms) -> int | None:
 
 
 def _standardisation(
-    trials: Sequence[Trial], features: NDArray[np.float32], ends: Ends
+    trials: Sequence[Trial], features: NDArray[np.float32], ends: Ends, words: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return what the final training of such networks standardises by."""
     if len({isinstance(one.network, ConvStack) for one in trials}) > 1:
         raise InputError("blocks and layers standardise rows in two ways: score them apart")
-    return standardisation_for(trials[0].network, features, ends.picture)
+    return standardisation_for(trials[0].network, features, ends.picture, words)
 
 
 def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
@@ -336,6 +344,9 @@ def _score(trial: Trial, ends: Ends, state: State, found: tuple[float, float] | 
         status = _STATUS.get(state.status, state.status)
         return msgspec.structs.replace(score, status=status)
     quality_, error = found
+    if not isfinite(quality_):
+        message = "its answers to the validation rows are no finite numbers"
+        return msgspec.structs.replace(score, status="diverged", message=message)
     return msgspec.structs.replace(
         score,
         status="stopped" if state.status == "stopped" else "ok",

@@ -4,15 +4,23 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
 from typing import Final, Generic, TypeVar
 
 Pool = Callable[[], AbstractContextManager[Executor]]
 """Makes a pool of processes."""
 
+Told = Callable[[int, int], object]
+"""Hears how many parts are done, and how many there are."""
+
 PartT = TypeVar("PartT")
 ResultT = TypeVar("ResultT")
 _TRIES: Final = 3  # of a part that was with a process that ended
 _TOGETHER: Final = 2  # of them beside other parts
+
+
+def _nobody(_done: int, _of: int) -> None:
+    """Hear how far a work is, and do nothing."""
 
 
 class Here(Executor):
@@ -34,17 +42,10 @@ class Crew(Generic[PartT, ResultT]):
 
     Args:
         make: makes the pool.
-        told: called after each part with how many are done and how many there are.
     """
 
-    def __init__(
-        self,
-        make: Pool,
-        *,
-        told: Callable[[int, int], object] | None = None,
-    ) -> None:
+    def __init__(self, make: Pool) -> None:
         self._make = make
-        self._told = told
         self._stack = ExitStack()
         self._executor: Executor | None = None
 
@@ -52,15 +53,22 @@ class Crew(Generic[PartT, ResultT]):
         """Return itself; processes are started when there is work."""
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         """Leave the pool, which ends its processes."""
-        self._stack.close()
+        self._stack.__exit__(kind, error, trace)
 
     def map(
         self,
         act: Callable[[PartT], ResultT],
         parts: Sequence[PartT],
         lost: Callable[[PartT], ResultT],
+        *,
+        told: Told = _nobody,
     ) -> list[ResultT]:
         """Do each part somewhere, and return the results in their order.
 
@@ -68,6 +76,7 @@ class Crew(Generic[PartT, ResultT]):
             act: does a part.
             parts: to be done.
             lost: makes the result of a part that three processes ended over.
+            told: called after each part with how many are done and how many there are.
         """
         results: dict[int, ResultT] = {}
         tries = [0] * len(parts)
@@ -79,7 +88,7 @@ class Crew(Generic[PartT, ResultT]):
             for number in sent:
                 tries[number] += 1
             try:
-                self._do(act, parts, sent, results)
+                self._do(act, parts, sent, results, told)
             except BrokenProcessPool:
                 self._renew()
                 for number in sent:
@@ -93,6 +102,7 @@ class Crew(Generic[PartT, ResultT]):
         parts: Sequence[PartT],
         numbers: Sequence[int],
         results: dict[int, ResultT],
+        told: Told,
     ) -> None:
         if self._executor is None:
             self._executor = self._stack.enter_context(self._make())
@@ -103,8 +113,7 @@ class Crew(Generic[PartT, ResultT]):
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
                 results[futures[future]] = future.result()
-                if self._told is not None:
-                    self._told(len(results), len(parts))
+                told(len(results), len(parts))
 
     def _renew(self) -> None:
         self._executor = None

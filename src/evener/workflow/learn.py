@@ -3,6 +3,7 @@
 Each method is one step, kept by `steps.py`; `build.py` calls them in order.
 """
 
+import os
 import shutil
 from functools import cached_property
 from importlib.metadata import version
@@ -78,12 +79,7 @@ class Learning:
 
         def make() -> DatasetFacts:
             self._tell("reading the data")
-            dataset = self.dataset
-            if self._project.train.sharded:
-                from evener.train.sharded_fit import check_task
-
-                check_task(dataset)
-            return facts_of(dataset)
+            return facts_of(self.dataset)
 
         inputs = {
             "section": self._project.data,
@@ -92,6 +88,7 @@ class Learning:
         }
         facts = self._steps.step("data", DatasetFacts, inputs, make)
         check_metrics(self._project.requirements, facts.value.task)
+        self._check_training(facts.value)
         return facts
 
     def search(self, facts: Kept[DatasetFacts]) -> Kept[Front]:
@@ -260,16 +257,33 @@ class Learning:
 
         return spread_of(network, self._project.search)
 
+    def _check_training(self, facts: DatasetFacts) -> None:
+        """Refuse a training that rows are not made for, before any network is tried."""
+        train = self._project.train
+        if train.sharded:
+            from evener.train.sharded_fit import check_task
+
+            check_task(facts)
+        if train.shift or train.mirror:
+            from evener.train.fit import augmentation_of
+
+            augmentation_of(train, facts)
+
     def _tell(self, message: str, done: int = 0, total: int = 0) -> None:
         if self._progress is not None:
             self._progress(message, done, total)
 
-    def _source(self) -> str:
-        """Return what the rows come from: a file's hash, or the package that ships them."""
-        path = self._folder / self._project.data.source
-        if path.is_file():
-            return file_sha256(path)
-        return f"scikit-learn {version('scikit-learn')}"
+    def _source(self) -> dict[str, str]:
+        """Return what the rows come from: hashes of files, or the package that ships them."""
+        from evener.data.load import files_of
+
+        files = files_of(self._project.data, self._folder)
+        found = {
+            os.path.relpath(path, self._folder): file_sha256(path)
+            for path in files
+            if path.is_file()  # reading says what is wrong with one that is not there
+        }
+        return found or {"scikit-learn": version("scikit-learn")}
 
 
 def describe_data(section: DataSection, folder: Path) -> DatasetFacts:

@@ -203,7 +203,11 @@ def cost_here(
 
 
 def _limits(requirements: Sequence[Requirement]) -> Limits:
-    limits = {_FIGURES[one.name]: one.limit for one in requirements if one.name in _FIGURES}
+    limits: dict[str, float] = {}
+    for one in requirements:
+        if one.name in _FIGURES:
+            figure = _FIGURES[one.name]  # two latencies limit one figure: the stricter counts
+            limits[figure] = min(one.limit, limits.get(figure, inf))
     return Limits(
         min_rate_hz=limits.get("period_s"),
         max_latency_s=limits.get("latency_s"),

@@ -1,7 +1,6 @@
 """What the plans of a project's networks cost, where its search needs to know that beforehand."""
 
 from pathlib import Path
-from typing import Final
 
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import Project
@@ -10,17 +9,15 @@ from evener.workflow.opened import Progress
 from evener.workflow.place import path_of
 from evener.workflow.search_setup import OF_PLANS
 
-_TIMES: Final = frozenset({"throughput", "latency_p50", "latency_p99", "energy"})
-
 
 def planned_cost(
     project: Project, folder: Path, ends: Ends, progress: Progress | None
 ) -> NetworkCost | None:
     """Return what says what a network's best plan comes to; None where nothing asks for it.
 
-    It is asked for where the search is to make it small, and on a board also where a hard
-    requirement limits it. On this machine such a limit alone is no reason to measure a cost model:
-    the build measures the chosen network itself.
+    It is asked for where the search is to make it small. Then hard requirements on rate, latency
+    and energy are limits too, which networks are held to before they are trained. A requirement
+    alone is none: where no network keeps it, a build says by how much it is missed.
 
     Args:
         project: its search, plan and requirements.
@@ -31,10 +28,10 @@ def planned_cost(
     Raises:
         InputError: no such board.
     """
+    if project.search.cost not in OF_PLANS:
+        return None
     plan = project.plan
-    limited = any(one.hard and one.name in _TIMES for one in project.requirements)
-    wanted = project.search.cost in OF_PLANS
-    if plan.board is not None and (wanted or limited):
+    if plan.board is not None:
         return cost_on_board(
             path_of(plan.board, folder),
             ends,
@@ -42,12 +39,10 @@ def planned_cost(
             objective=plan.objective,
             processors=plan.named,
         )
-    if wanted:
-        return cost_here(
-            ends,
-            requirements=project.requirements,
-            objective=plan.objective,
-            processors=plan.named,
-            progress=progress,
-        )
-    return None
+    return cost_here(
+        ends,
+        requirements=project.requirements,
+        objective=plan.objective,
+        processors=plan.named,
+        progress=progress,
+    )

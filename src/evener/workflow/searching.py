@@ -182,7 +182,8 @@ class Searching:
         if not rated:
             raise _nothing_found(state.scored, self._section)
         fixed = fixed_network(self._section, self._wanted.ends)
-        [score] = self._evaluate([fixed], budget_s=None, seed=self._section.seed)
+        left_s = max(self._section.budget_s - self.spent_s, 0.0)
+        [score] = self._evaluate([fixed], budget_s=left_s, seed=self._section.seed)
         retrained, chosen = self._retrain(state, rated, fixed)
         self._write()
         return Front(
@@ -238,8 +239,6 @@ class Searching:
         from evener.workflow.search_setup import spread_of
 
         section, train = self._section, self._wanted.train.plain
-        if self._tell is not None:
-            self._tell(f"training {len({one.id for _, one in runs})} networks in full", 0, 0)
         wanted = {one.id: one for _, one in runs}
         parts = [
             Full(network=one, spread=spread_of(one, section), seed=train.seed + number)
@@ -248,7 +247,13 @@ class Searching:
         ]
         deadline = self._begun + section.budget_s
         act = partial(train_in_full, self._rows, train, deadline)
-        results: list[Found | None] = self._crew.map(act, parts, _gone)
+
+        def hear(done: int, of: int) -> None:
+            if self._tell is not None:
+                self._tell(f"training {len(wanted)} networks in full", done, of)
+
+        hear(0, len(parts))
+        results: list[Found | None] = self._crew.map(act, parts, _gone, told=hear)
         found: dict[str, list[Found]] = {}
         for part, result in zip(parts, results, strict=True):
             if result is not None:

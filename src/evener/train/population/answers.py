@@ -74,7 +74,8 @@ def _answers(
             parts = []
             for part in given:
                 passes = group.form.passes(some, stack, len(part))
-                sums = passes.forward(part.expand(len(some), -1, -1))
+                with torch.no_grad():
+                    sums = passes.forward(part.expand(len(some), -1, -1))
                 parts.append(answers_of(loss, sums).cpu())
             answers |= dict(zip(members, torch.cat(parts, 1), strict=True))
     return answers

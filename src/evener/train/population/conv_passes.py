@@ -51,9 +51,9 @@ class ConvPasses:
         self._kernels = [one.detach().requires_grad_() for one in weights.links.values()]
         self._biases = weights.blocks[-1].detach().requires_grad_()
         self._outputs = [layer.outputs for layer in layers if layer.shape]
-        self._people = len(weights.blocks[0])
-        self._sums: list[Tensor] = []
-        self._gradient = weights.blocks[0].new_empty(())
+        self._count = len(weights.blocks[0])
+        self._sums: list[Tensor] = []  # of each layer that has weights
+        self._output = self._gradient = weights.blocks[0].new_empty(())
 
     def forward(self, x_PBI: Tensor, *_: object) -> Tensor:
         """Return the sums (P, B, O) of the output.
@@ -99,11 +99,11 @@ class ConvPasses:
 
     def first_without_numbers(self) -> Tensor:
         """Return the first layer whose sums are no finite numbers, (P,); the last where all are."""
-        found_P = torch.full((self._people,), len(self._sums), device=self._gradient.device)
+        found_P = torch.full((self._count,), len(self._sums), device=self._gradient.device)
         for number in range(len(self._sums), 0, -1):
             sums = self._sums[number - 1]
             if sums.ndim == 4:
-                sums = torch.unflatten(sums, 1, (self._people, -1)).transpose(0, 1)
+                sums = torch.unflatten(sums, 1, (self._count, -1)).transpose(0, 1)
             finite_P = torch.isfinite(sums).flatten(1).all(1)
             found_P = torch.where(finite_P, found_P, number)
         return found_P
@@ -112,15 +112,15 @@ class ConvPasses:
         """Return pictures (B, P x C, H, W) of rows, the channels of a place side by side."""
         channels, height, width = self._picture
         x_PBCHW = torch.unflatten(x_PBI, 2, (channels, height, width))
-        x_BCHW = x_PBCHW.transpose(0, 1).reshape(-1, self._people * channels, height, width)
+        x_BCHW = x_PBCHW.transpose(0, 1).reshape(-1, self._count * channels, height, width)
         return x_BCHW.contiguous(memory_format=torch.channels_last)
 
     def _sum(self, layer: ConvLayer, y: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
         if layer.operation == "dense":
             if y.ndim == 4:
-                y = torch.unflatten(y.mean((2, 3)), 1, (self._people, -1)).transpose(0, 1)
+                y = torch.unflatten(y.mean((2, 3)), 1, (self._count, -1)).transpose(0, 1)
             return torch.baddbmm(bias, y, kernel)
-        groups = self._people * (layer.inputs if layer.operation == "depthwise" else 1)
+        groups = self._count * (layer.inputs if layer.operation == "depthwise" else 1)
         return functional.conv2d(
             y, kernel, bias.reshape(-1), layer.stride, layer.kernel // 2, groups=groups
         )

@@ -60,14 +60,14 @@ class ConvForm:
 
     def of(self, blocks: Sequence[Tensor]) -> Stack:
         """Return blocks by layer; numbers of a kernel stand channel by channel for each place."""
-        people = len(blocks[0])
+        count = len(blocks[0])
         links = {}
         for node, (layer, block) in enumerate(zip(self._weighted, blocks, strict=False)):
             if layer.operation == "dense":
-                links[node, node + 1] = block.view(people, *layer.shape)
+                links[node, node + 1] = block.view(count, *layer.shape)
                 continue
             outputs, inputs, *kernel = layer.shape
-            places_last = block.view(people * outputs, *kernel, inputs)
+            places_last = block.view(count * outputs, *kernel, inputs)
             links[node, node + 1] = places_last.permute(0, 3, 1, 2)
         own = [0, *(one.outputs for one in self._weighted)]
         biases = tuple(one.unsqueeze(1) for one in torch.split(blocks[-1], own, 1))
