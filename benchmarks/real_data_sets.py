@@ -260,7 +260,7 @@ SETS: Final = (
         title="MNIST",
         parts=_one(source="mnist/mnist.npz", validation_share=0.1),
         search=_searching(1, **_PICTURES),
-        train=TrainSection(epochs=12, batch=64, learning_rate=0.01, shift=1),
+        train=TrainSection(epochs=8, batch=64, learning_rate=0.01, shift=1),
         metrics=("accuracy",),
         bars=(Bar("evolved", "accuracy", 0.985),),
     ),
