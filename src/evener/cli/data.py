@@ -97,7 +97,7 @@ def command(
     column: str | None,
     as_json: bool,
 ) -> None:
-    """Say what data become, or convert pictures into rows of numbers.
+    """Look at data, or convert pictures.
 
     To describe, SOURCE is a project or a file that a project could name. To convert, it is a folder
     of pictures; those in folders of their own are labelled with its name. Each picture becomes a
