@@ -83,6 +83,15 @@ def test_simple_models_learn_them_too_and_leave_as_onnx(
     )
 
 
+def test_a_label_that_no_training_row_has_is_never_answered(corners: Dataset) -> None:
+    targets = corners.targets.copy()
+    targets[corners.split.train, 2] = 0
+
+    for one in train_baselines(replace(corners, targets=targets), seed=0):
+        given = answers(one.content, corners.features[:3], corners.outputs)
+        assert given[:, 2].tolist() == [0, 0, 0], one.record.name
+
+
 @pytest.mark.parametrize("name", ["hills", "corners"])
 def test_a_search_scores_them_by_their_main_metric(
     name: str, request: pytest.FixtureRequest

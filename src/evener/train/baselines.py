@@ -98,6 +98,8 @@ def train_baselines(
     with threadpool_limits(1), warnings.catch_warnings():
         # A regression that stopped early is still what the network has to beat.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # A label that no training row has, or each, is answered alike for all rows.
+        warnings.filterwarnings("ignore", "Label .* present in all training", UserWarning)
         for model in models.values():
             model.fit(features, wanted)
     return tuple(_written(name, model, dataset) for name, model in models.items())
