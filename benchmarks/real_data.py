@@ -5,9 +5,9 @@ Usage: python benchmarks/real_data.py [SETS] [--budget "10 min"] [--only mnist,i
 
 SETS is the folder of data, by default that of EVENER_TEST_DATA; which files it holds stands in
 `real_data_sets.py`. Of each set networks are searched with the budget, by the training and the
-validation rows alone. Then the best on the validation rows is trained in full, and so are the best
-that random search found with as many evaluations and a network that nobody searched for. Beside
-them stand the simple models of every build (linear, forest, boosting), of which, and the network,
+validation rows alone. Then the best on the validation rows is trained in full, whatever it costs,
+and so are the best that random search found with as many evaluations and a network that nobody
+searched for. Beside them stand the simple models of every build (linear, forest, boosting), of which, and the network,
 the one that is best on the validation rows is recommended; and scikit-learn's own boosting and
 multi-layer perceptron, as they come, with the validation rows to learn from too, since they keep
 rows back by themselves. Nothing is chosen by test rows.
@@ -40,7 +40,7 @@ from sections import markdown
 from evener import units
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import write_whole
-from evener.artifacts.front import Front
+from evener.artifacts.front import Front, Scored
 from evener.artifacts.networks import Network
 from evener.artifacts.project import DataSection, Project
 from evener.data.dataset import Dataset
@@ -175,20 +175,19 @@ def _measured(
 def _networks(front: Front) -> list[tuple[str, Network]]:
     """Return what the search found, what random search did, and what nobody searched for.
 
-    Of either search it is the network that is best on the validation rows: trained in full where
-    there was time for it, else as it was scored.
+    Of either search it is the network that was scored best on the validation rows.
     """
-    full = [one for one in front.retrained if one.of == "front"]
-    evolved = max(full, key=lambda one: one.quality).id if full else front.chosen
-    graphs = {one.score.id: one.architecture for one in front.scored}
-    drawn = [one for one in front.random if one.score.quality is not None]
-    found = [(EVOLVED, graphs[evolved])]
-    if drawn:
-        best = max(drawn, key=lambda one: (one.score.quality or 0.0, -one.score.macs))
-        found.append((RANDOM, best.architecture))
+    searched = ((EVOLVED, front.scored), (RANDOM, front.random))
+    found = [(what, best.architecture) for what, tried in searched if (best := _best(tried))]
     if front.fixed is not None:
         found.append((FIXED, front.fixed.architecture))
     return found
+
+
+def _best(tried: Sequence[Scored]) -> Scored | None:
+    """Return the network of the highest quality, of equal ones the cheapest."""
+    scored = [one for one in tried if one.score.quality is not None]
+    return max(scored, key=lambda one: (one.score.quality or 0.0, -one.score.macs), default=None)
 
 
 def _trained(what: str, network: Network, dataset: Dataset, project: Project, times: int) -> Figure:
