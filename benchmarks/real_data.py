@@ -7,10 +7,10 @@ SETS is the folder of data, by default that of EVENER_TEST_DATA; which files it 
 `real_data_sets.py`. Of each set networks are searched with the budget, by the training and the
 validation rows alone. Then the best on the validation rows is trained in full, whatever it costs,
 and so are the best that random search found with as many evaluations and a network that nobody
-searched for. Beside them stand the simple models of every build (linear, forest, boosting), of which, and the network,
-the one that is best on the validation rows is recommended; and scikit-learn's own boosting and
-multi-layer perceptron, as they come, with the validation rows to learn from too, since they keep
-rows back by themselves. Nothing is chosen by test rows.
+searched for. Beside them stand the simple models of every build (linear, forest, boosting); of
+these and the search's network the one that is best on the validation rows is recommended. Last come
+scikit-learn's own boosting and multi-layer perceptron, as they come, with the validation rows to
+learn from too, since they keep rows back by themselves. Nothing is chosen by test rows.
 
 Each set is a piece that is kept in `.cache/real_data` with the commit and the load of the machine;
 the same command goes on where it was broken off. Writes OUT.json and OUT.md. The exit code is 1
