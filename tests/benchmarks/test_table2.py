@@ -54,7 +54,7 @@ def run_of(set_: str, rate: float, converged: int | None) -> Run:
 
 
 def test_a_search_converges_once_enough_generations_brought_no_gain() -> None:
-    course = [0.5, 0.4] + [0.3995] * table2.PATIENCE
+    course = [0.5, 0.4] + [0.398] * table2.PATIENCE
 
     assert table2.converged(course)
     assert table2.last_gain(course) == 2
