@@ -214,13 +214,14 @@ def _trained(what: str, network: Network, dataset: Dataset, project: Project, ti
 
 
 def mean_of(found: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each metric.
+    """Return the mean of each metric that all have.
 
     Example:
-        >>> mean_of([{"mae": 1.0}, {"mae": 3.0}])
+        >>> mean_of([{"mae": 1.0, "r2": 0.5}, {"mae": 3.0}])
         {'mae': 2.0}
     """
-    return {name: fmean(one[name] for one in found) for name in found[0]}
+    common = [name for name in found[0] if all(name in one for one in found)]
+    return {name: fmean(one[name] for one in found) for name in common}
 
 
 def _mean(folds: Sequence[Measured]) -> Measured:

@@ -234,7 +234,7 @@ SETS: Final = (
             validation_share=0.1,
         ),
         search=_searching(4, **_TEXTS | {"widths": (32, 64, 128, 256)}),
-        train=TrainSection(epochs=10, batch=32, learning_rate=0.001),
+        train=TrainSection(epochs=12, batch=64, learning_rate=0.005),
         metrics=("accuracy", "f1"),
         bars=(Bar("evolved", "accuracy", 0.94),),
         workers=1,

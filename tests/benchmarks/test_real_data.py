@@ -158,6 +158,12 @@ def _jpeg(level: int) -> bytes:
     return content.getvalue()
 
 
+def test_a_mean_is_of_metrics_that_every_fold_has() -> None:
+    found = real_data.mean_of([{"r2": 0.5, "mae": 1.0}, {"r2": 0.75}])
+
+    assert found == {"r2": 0.625}
+
+
 def test_a_lower_error_reaches_a_bar_of_the_error() -> None:
     assert Bar("evolved", "mae", 2.4).holds(2.3)
     assert not Bar("evolved", "mae", 2.4).holds(2.5)
