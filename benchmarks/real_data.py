@@ -135,10 +135,10 @@ def _measured(
         simple = learning.baselines(facts).value
         dataset = learning.dataset
     front = kept.value
-    figures = [
-        _trained(what, network, dataset, project, one.trainings)
-        for what, network in _networks(front)
-    ]
+    figures = []
+    for what, network in _networks(front):
+        figures.append(_trained(what, network, dataset, project, one.trainings))
+        print(page.told_figure(figures[-1]), flush=True)
     figures += [
         Figure(
             what=model.name,

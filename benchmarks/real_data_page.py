@@ -97,11 +97,13 @@ def told(found: Measured) -> str:
         f"{found.name}: {found.evaluations} evaluations, {found.generations} generations in "
         f"{show(found.search_s, 'time')}, load {found.load[0]:.1f} to {found.load[1]:.1f}"
     )
-    lines = [head]
-    for one in found.figures:
-        tested = ", ".join(f"{name} {value:.4f}" for name, value in one.test.items())
-        lines.append(f"  {one.what}: {tested} ({one.model})")
-    return "\n".join(lines)
+    return "\n".join([head, *map(told_figure, found.figures)])
+
+
+def told_figure(one: Figure) -> str:
+    """Say in a line what a model came to."""
+    tested = ", ".join(f"{name} {value:.4f}" for name, value in one.test.items())
+    return f"  {one.what}: {tested} ({one.model})"
 
 
 def sections(

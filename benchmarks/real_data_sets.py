@@ -151,7 +151,12 @@ def _searching(epochs: int, **choices: Any) -> SearchSection:  # noqa: ANN401 - 
 
 
 _TEXTS: Final[dict[str, Any]] = {"population": 6, "widths": (16, 32, 64, 128), "depth": 2}
-_PICTURES: Final[dict[str, Any]] = {"population": 6, "together": 1, "activations": ("relu",)}
+_PICTURES: Final[dict[str, Any]] = {
+    "population": 4,
+    "together": 1,
+    "activations": ("relu",),
+    "channels": (16, 32, 64),
+}
 
 
 def _cifar(name: str, source: str, bars: tuple[Bar, ...] = ()) -> RealSet:
@@ -199,8 +204,8 @@ SETS: Final = (
             test_source="tabular/adult_test.csv.gz",
             target="income",
         ),
-        search=_searching(2, population=8, widths=(16, 32, 64, 128)),
-        train=TrainSection(epochs=6, batch=128, learning_rate=0.002),
+        search=_searching(3, population=8, widths=(16, 32, 64, 128)),
+        train=TrainSection(epochs=15, batch=64, learning_rate=0.004),
         metrics=("auc", "accuracy"),
         bars=(Bar("evolved", "auc", 0.91), Bar("recommended", "auc", 0.925)),
     ),
@@ -255,7 +260,7 @@ SETS: Final = (
         title="MNIST",
         parts=_one(source="mnist/mnist.npz", validation_share=0.1),
         search=_searching(1, **_PICTURES),
-        train=TrainSection(epochs=6, batch=64, shift=1),
+        train=TrainSection(epochs=8, batch=64, learning_rate=0.01, shift=1),
         metrics=("accuracy",),
         bars=(Bar("evolved", "accuracy", 0.985),),
     ),

@@ -29,8 +29,8 @@ MODELS = [
     "forest",
     "boosting",
     "recommended",
-    "scikit-learn HistGradientBoosting",
     "scikit-learn MLP",
+    "scikit-learn HistGradientBoosting",
 ]
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from evener.data.dataset import Dataset
+from evener.data.dataset import Dataset, make_dataset
+from evener.data.split import split_at_random
 from evener.errors import EvenerError
 from evener.train import baselines
 from evener.train.baselines import TREES, TrainedBaseline, fit_baselines, train_baselines
@@ -58,6 +59,29 @@ def test_a_file_that_answers_otherwise_is_found_out(
 
     with pytest.raises(EvenerError, match="file of baseline 'linear' answers otherwise"):
         train_baselines(rings, seed=0)
+
+
+def test_neighbouring_values_part_in_the_file_as_in_scikit_learn() -> None:
+    # The middle of the two, where boosting parts them, rounds up to the second.
+    first = np.float32(1) + np.finfo(np.float32).eps
+    values = np.array([first, np.nextafter(first, np.float32(2))])
+    x_BF = np.tile(values, 100)[:, np.newaxis]
+    y_BO = np.tile(np.array([0.0, 10.0], np.float32), 100)[:, np.newaxis]
+    split = split_at_random(200, validation_share=0.2, test_share=0.2, seed=0)
+    dataset = make_dataset(
+        "neighbours",
+        x_BF,
+        y_BO,
+        classes=("y",),
+        feature_names=("x",),
+        split=split,
+        task="numbers",
+    )
+
+    boosted = train_baselines(dataset, seed=0)[2]  # which checks its file
+
+    found = answers(boosted.content, values[:, np.newaxis], 1)
+    assert found.ravel() == pytest.approx([0, 10], abs=0.5)
 
 
 def test_boosting_is_left_out_where_it_would_take_too_long(
