@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from evener.search.algorithms import ALGORITHM_NAMES, DEFAULT, AlgorithmName, make_algorithm
+from evener.artifacts.search_section import ALGORITHMS, AlgorithmName, SearchSection
+from evener.search.algorithms import make_algorithm
 from evener.search.evolution import Evolution
 from evener.search.layer_space import LayerSpace
 from evener.search.space import costs_of
@@ -12,7 +13,7 @@ SPACE = LayerSpace(depth=3)
 
 
 @pytest.mark.parametrize("objectives", [1, 2])
-@pytest.mark.parametrize("name", ALGORITHM_NAMES)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_each_searches_with_as_many_children_as_wanted(
     name: AlgorithmName, objectives: int
 ) -> None:
@@ -32,7 +33,7 @@ def test_each_searches_with_as_many_children_as_wanted(
     assert evolution.front()
 
 
-@pytest.mark.parametrize("name", ALGORITHM_NAMES)
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_each_begins_with_what_it_is_given(name: AlgorithmName) -> None:
     seeds = SPACE.draw(2, np.random.default_rng(5))
 
@@ -43,5 +44,4 @@ def test_each_begins_with_what_it_is_given(name: AlgorithmName) -> None:
 
 
 def test_unless_told_otherwise_a_model_screens() -> None:
-    assert DEFAULT == "screened"
-    assert make_algorithm(DEFAULT, SPACE, children=10).name == "screened paper"
+    assert make_algorithm(SearchSection().algorithm, SPACE, children=10).name == "screened paper"

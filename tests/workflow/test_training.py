@@ -34,7 +34,7 @@ DIGITS = {"widths": (64, 20, 10), "data": "digits"}
             1,
             "begins with 60 and ends with 10: give 64,20,10",
         ),
-        ({"widths": (4, 2), "data": "rows.parquet"}, 1, "is no known source"),
+        ({"widths": (4, 2), "data": "rows.xlsx"}, 1, "is no known source"),
         ({"widths": (4, 3, 2), "layout": "paper"}, 5, "4 workers and a layer of 2 neurons"),
         ({"widths": (4, 8, 8), "layout": "paper", "shards": 2}, 5, "2 workers on 5 ranks"),
         (

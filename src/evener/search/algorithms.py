@@ -5,8 +5,9 @@ with one objective, and a larger part of the front with several, so it is what a
 unless it is told otherwise.
 """
 
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final
 
+from evener.artifacts.search_section import AlgorithmName
 from evener.search.algorithm import Algorithm
 from evener.search.breeding import FREE
 from evener.search.genes import Genomes
@@ -18,9 +19,6 @@ from evener.search.regularized import Regularized
 from evener.search.screened import Screened
 from evener.search.space import Costs, Space
 
-AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
-ALGORITHM_NAMES: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
-DEFAULT: Final[AlgorithmName] = "screened"
 _NEAR: Final = 400  # neighbours of the best that are looked at in a generation
 
 
@@ -37,7 +35,7 @@ def make_algorithm(
     """Return the algorithm of a name.
 
     Args:
-        name: one of `ALGORITHM_NAMES`. "paper" and "regularized" look at the first objective only.
+        name: of the algorithm; "paper" and "regularized" look at the first objective only.
         space: what genomes mean.
         children: about how many genomes are judged in a generation, 2 or more.
         objectives: how many there are.
@@ -49,7 +47,7 @@ def make_algorithm(
 
     Example:
         >>> from evener.search.layer_space import LayerSpace
-        >>> make_algorithm(DEFAULT, LayerSpace(), children=10, objectives=2).name
+        >>> make_algorithm("screened", LayerSpace(), children=10, objectives=2).name
         'screened nsga2'
     """
     half = max(children // 2, 2)

@@ -3,9 +3,6 @@
 Shapes in names: B rows of a batch, F numbers of a picture, C channels, P places, O outputs.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -13,18 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from evener.artifacts.conv_stack import ConvStack
-from evener.artifacts.layer_graph import Activation, Spread
+from evener.artifacts.layer_graph import Spread
 from evener.train.conv_layers import ConvLayer, Picture
+from evener.train.population.activate import ACTIVATIONS
 from evener.train.population.conv_weights import draw_conv_weights
 from evener.train.population.decoded import conv_individual_of
 from evener.train.population.weights import Array, Weights
-
-_ACTIVATIONS: Final[Mapping[Activation, Callable[[Tensor], Tensor]]] = {
-    "relu": functional.relu,
-    "tanh": torch.tanh,
-    "gelu": functional.gelu,
-    "sigmoid": torch.sigmoid,
-}
 
 
 class ConvLayers(nn.Module):
@@ -51,7 +42,7 @@ class ConvLayers(nn.Module):
             bias_variance=spread.bias_variance,
         )
         self._layers, self._picture = individual.layers, picture
-        self._activation = _ACTIVATIONS[stack.activation]
+        self._activation = ACTIVATIONS[stack.activation]
         self.weighted = nn.ModuleList(_module(one) for one in individual.weighted)
         self.fill(draw_conv_weights(individual))
 

@@ -3,25 +3,15 @@
 Shapes in names: B rows of a batch, I inputs of a node, O its neurons.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final
-
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
+from evener.artifacts.layer_graph import LayerGraph, Spread
 from evener.errors import InputError
+from evener.train.population.activate import ACTIVATIONS
 from evener.train.population.decoded import individual_of
 from evener.train.population.weights import Weights, draw_weights
-
-_ACTIVATIONS: Final[Mapping[Activation, Callable[[Tensor], Tensor]]] = {
-    "relu": functional.relu,
-    "tanh": torch.tanh,
-    "gelu": functional.gelu,
-    "sigmoid": torch.sigmoid,
-}
 
 
 class GraphLayers(nn.Module):
@@ -53,7 +43,7 @@ class GraphLayers(nn.Module):
             raise InputError(
                 f"{graph}: a layer that nothing feeds; leave out what computes nothing"
             )
-        self._activation = _ACTIVATIONS[graph.activation]
+        self._activation = ACTIVATIONS[graph.activation]
         individual = individual_of(
             graph,
             features,

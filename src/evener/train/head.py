@@ -120,9 +120,9 @@ def importance(
 
     Example:
         >>> targets = np.eye(2, dtype=np.float32)[[0, 0, 0, 1]]
-        >>> importance("classes", targets, "balanced").round(3).tolist()
+        >>> importance("classes", targets, "balanced").astype(float).round(3).tolist()
         [0.667, 2.0]
-        >>> importance("labels", targets, "balanced").round(3).tolist()
+        >>> importance("labels", targets, "balanced").astype(float).round(3).tolist()
         [0.333, 3.0]
     """
     rows, outputs = targets_RO.shape

@@ -126,7 +126,7 @@ class EvenerClassifier(ClassifierMixin, _NetworkEstimator):  # type: ignore[misc
     Example:
         >>> from sklearn.datasets import load_iris
         >>> x, y = load_iris(return_X_y=True)
-        >>> found = EvenerClassifier(networks=2, trial_epochs=5, random_state=0).fit(x, y)
+        >>> found = EvenerClassifier(networks=4, random_state=0).fit(x, y)
         >>> found.score(x, y) > 0.9
         True
     """
@@ -179,7 +179,7 @@ class EvenerRegressor(RegressorMixin, _NetworkEstimator):  # type: ignore[misc] 
 
     Example:
         >>> x = np.linspace(-1, 1, 200).reshape(-1, 1)
-        >>> found = EvenerRegressor(networks=2, trial_epochs=5, random_state=0).fit(x, x[:, 0] ** 2)
+        >>> found = EvenerRegressor(networks=4, random_state=0).fit(x, x[:, 0] ** 2)
         >>> found.predict([[0.5]]).shape
         (1,)
     """

@@ -6,26 +6,18 @@ Shapes in names: P individuals, B rows of a batch, I inputs, O outputs, C channe
 width.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from evener.train.conv_layers import ConvLayer, Picture
+from evener.train.population.activate import ACTIVATIONS
 from evener.train.population.individual import ActivationName
 from evener.train.population.losses import LossName, compare
 from evener.train.population.optimiser import Optimiser
 from evener.train.population.stack import Stack
-
-ACTIVATIONS: Final[Mapping[ActivationName, Callable[[Tensor], Tensor]]] = {
-    "relu": functional.relu,
-    "tanh": torch.tanh,
-    "gelu": functional.gelu,
-    "sigmoid": torch.sigmoid,
-    "identity": lambda sums: sums,
-}
 
 
 class ConvPasses:

@@ -4,26 +4,16 @@ Gradients are autograd's and steps those of PyTorch's own optimisers; only what 
 the same functions.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Final
-
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from evener.train.draw import row_order, units_kept
+from evener.train.population.activate import ACTIVATIONS
 from evener.train.population.course import Course, Rows
-from evener.train.population.individual import ActivationName, Individual
+from evener.train.population.individual import Individual
 from evener.train.population.losses import LossName
 from evener.train.population.weights import Weights
-
-_ACTIVATIONS: Final[Mapping[ActivationName, Callable[[Tensor], Tensor]]] = {
-    "relu": functional.relu,
-    "tanh": torch.tanh,
-    "gelu": functional.gelu,
-    "sigmoid": torch.sigmoid,
-    "identity": lambda sums: sums,
-}
 
 
 class Twin:
@@ -113,7 +103,7 @@ class Twin:
                     mask = self._masks.get((start, end))
                     total = total + values[start] @ (weight if mask is None else weight * mask)
             if node < last:
-                total = _ACTIVATIONS[one.activation](total)
+                total = ACTIVATIONS[one.activation](total)
                 if one.dropout and step is not None:
                     total = total * self._kept(step, node, len(x)) / (1 - one.dropout)
             values.append(total)
