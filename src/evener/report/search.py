@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 from evener.artifacts.front import Front, Generation
 from evener.report.curves import Curve, Mark, curves
 from evener.report.document import table
+from evener.report.lineage import lineage
 from evener.report.markup import tag
 
 _NAMES: Final = {"front": "the search", "random": "random search", "fixed": "fixed network"}
@@ -41,7 +42,7 @@ def search(front: Front) -> list[Element]:
             "differ."
         )
         made.append(tag("figure", alive, tag("figcaption", caption)))
-    return [*made, *_beginnings(front), *_retrained(front)]
+    return [*made, *lineage(front), *_beginnings(front), *_retrained(front)]
 
 
 def _reached(front: Front) -> Element | None:
