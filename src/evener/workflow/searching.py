@@ -156,6 +156,7 @@ class Searching:
             device=section.device,
             shift=train.shift,
             mirror=train.mirror,
+            rows=section.rows,
         )
         trials = [
             Trial(network=one, spread=spread_of(one, section), cost=prices[0])
