@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import count
 
 import msgspec
+import numpy as np
 import pytest
 import torch
 
@@ -56,6 +57,29 @@ def test_a_score_depends_on_the_seed(rings: Dataset) -> None:
     terms = [msgspec.structs.replace(TERMS, epochs=2, seed=seed) for seed in range(5)]
 
     assert len({score_together([trial(CHAIN)], rings, one)[0].quality for one in terms}) > 1
+
+
+def test_only_so_many_rows_teach_and_all_of_them_standardise(rings: Dataset) -> None:
+    some = msgspec.structs.replace(TERMS, rows=40)
+    drawn = np.random.default_rng([TERMS.seed, 180]).choice(180, 40, replace=False)
+    others = np.delete(rings.split.train, drawn)
+    wrong = rings.targets.copy()
+    wrong[others] = wrong[others, ::-1]
+
+    scores = score_together([trial(CHAIN), trial(SKIPPING)], rings, some)
+
+    assert len(rings.split.train) == 180
+    unheard = score_together([trial(CHAIN), trial(SKIPPING)], replace(rings, targets=wrong), some)
+    assert scores == unheard
+    assert scores != score_together([trial(CHAIN), trial(SKIPPING)], rings, TERMS)
+
+
+def test_more_rows_than_there_are_is_all_of_them(rings: Dataset) -> None:
+    more = msgspec.structs.replace(TERMS, rows=181)
+
+    assert score_together([trial(CHAIN)], rings, more) == score_together(
+        [trial(CHAIN)], rings, TERMS
+    )
 
 
 def test_one_that_diverges_says_why_and_changes_no_other(rings: Dataset) -> None:

@@ -80,6 +80,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         device: that computes, such as "cpu" or "cuda".
         shift: by how many places pictures are moved in each pass, at most.
         mirror: whether left and right of a picture may change places.
+        rows: of the training split that all learn from, drawn once; None for all of them.
     """
 
     epochs: int
@@ -90,6 +91,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     device: str = "cpu"
     shift: int = 0
     mirror: bool = False
+    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,8 +262,10 @@ def _scored(
     mean, scale = _standardisation(trials, features, ends, dataset.words)
     scaling = target_scaling(targets_RO)
     wanted = (targets_RO - scaling[0]) / scaling[1] if task == "numbers" else targets_RO
+    learned = _drawn(len(features), terms)
     lesson = Lesson(
-        torch.from_numpy((features - mean) * scale), torch.from_numpy(wanted.astype(np.float32))
+        torch.from_numpy((features[learned] - mean) * scale),
+        torch.from_numpy(wanted[learned].astype(np.float32)),
     )
     seen, expected_RO = dataset.examples("validation")
     inputs = torch.from_numpy((seen - mean) * scale)
@@ -297,6 +301,14 @@ def _scored(
         _score(trial, ends, states[index], qualities.get(index))
         for index, trial in enumerate(trials)
     ]
+
+
+def _drawn(count: int, terms: Terms) -> slice | NDArray[np.int64]:
+    """Return which training rows all networks learn from, in ascending order."""
+    if terms.rows is None or terms.rows >= count:
+        return slice(None)
+    rng = np.random.default_rng([terms.seed, count])
+    return np.sort(rng.choice(count, terms.rows, replace=False))
 
 
 def _chunk(trials: Sequence[Trial], terms: Terms) -> int | None:
