@@ -10,9 +10,9 @@ What is less accurate than a floor is of no use to either. A network that both p
 once.
 
 The networks of a search's front, by its own cost, are trained again from further seeds, and run
-over the board's simulated processors. The search offers, at each accuracy on the validation rows, what
-lies between those neighbours of its front (by the means of the new trainings) that are a little
-worse and a little better, and at the rate between theirs. The ratio is that of the rates which both
+over the board's simulated processors. At each accuracy on the validation rows the search offers what
+lies between two neighbours of its front (by the means of the new trainings), one a little worse and
+one a little better, at the rate between theirs. The ratio is that of the rates which both searches
 offer at equal accuracy: the geometric mean over accuracies from the best that both reach to two
 points below. What the same networks come to on the test rows stands beside it. No answers are
 computed in these runs, and time goes slower by a factor, so that this machine need not be idle.
@@ -75,8 +75,8 @@ EVALUATIONS: Final = 240  # of a search
 FRONT: Final = 8  # most networks of a front that are trained again
 AGAIN: Final = 5  # trainings of each
 RECIPE: Final = Recipe(optimiser="adam", learning_rate=0.01)
-BATCH: Final = 64
-MNIST_ROWS: Final = (2000, 2000, 4000)  # for training, choosing and testing
+BATCH: Final = 128
+MNIST_ROWS: Final = (1600, 2000, 4000)  # for training, choosing and testing
 FRAMES: Final = 60
 SLOWDOWN: Final = 10.0
 USELESS: Final = 1e12  # what a network costs that is less accurate than the floor
@@ -421,36 +421,39 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     if not rows:
         return []
     found = found_so_far(rows)
-    lines = [
-        f"{name}: {one['ratio']:.2f} times the rate ({', '.join(f'{r:.2f}' for r in one['each'])}),"
-        f" test accuracy {100 * one['test_gain']:+.2f} points"
-        for name, one in found["ratios"].items()
-    ]
+    lines = []
+    for name, one in found["ratios"].items():
+        each = ", ".join(f"{ratio:.2f}" for ratio in one["each"])
+        gain = 100 * one["test_gain"]
+        lines.append(
+            f"{name}: {one['ratio']:.2f} times the rate ({each}), test accuracy {gain:+.2f} points"
+        )
     equal = "equal" if abs(found["test_gain"]) <= EQUAL else "NOT equal"
-    return [
-        *lines,
-        f"all: {found['ratio']:.2f} times the rate at {equal} test accuracy "
-        f"({100 * found['test_gain']:+.2f} points); {WANTED} wanted",
-    ]
+    gain = 100 * found["test_gain"]
+    last = f"all: {found['ratio']:.2f} times the rate at {equal} test accuracy ({gain:+.2f} points)"
+    return [*lines, f"{last}; {WANTED} wanted"]
 
 
 def told(row: Mapping[str, Any]) -> str:
     """Say in lines what a pair of searches came to."""
-    levels = row["levels"]
+    low, *_, high = row["levels"]
+    gain = 100 * row["test_gain"]
     lines = [
-        f"{row['case']}, seed {row['seed']}: {row['ratio']:.2f} times the rate at validation "
-        f"accuracies of {levels[0]:.4f} to {levels[-1]:.4f}, test {100 * row['test_gain']:+.2f} "
-        f"points; {row['trained']} networks trained"
+        f"{row['case']}, seed {row['seed']}: {row['ratio']:.2f} times the rate; {row['trained']} "
+        "networks trained",
+        f"  at validation accuracies of {low:.4f} to {high:.4f}, test {gain:+.2f} points",
     ]
     for by in COSTS:
         lines.append(f"  by {by}: {row[by]['rate_hz']:.0f} /s")
-        lines += [
-            f"    {one['validation']:.4f} (test {one['test']:.4f}) {one['rate_hz']:5.0f} /s "
-            f"({1 / one['period_s']:.0f} estimated) {one['size_bytes'] / 1e3:6.1f} kB  "
-            f"{one['network']}"
-            for one in row[by]["front"]
-        ]
+        lines += [_offered(one) for one in row[by]["front"]]
     return "\n".join(lines)
+
+
+def _offered(one: Mapping[str, Any]) -> str:
+    return (
+        f"    {one['validation']:.4f} (test {one['test']:.4f}) {one['rate_hz']:5.0f} /s "
+        f"({1 / one['period_s']:.0f} estimated) {one['size_bytes'] / 1e3:6.1f} kB  {one['network']}"
+    )
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ class Problem:
         if key not in self._known:
             self._known[key] = work_out(team, receiver)
             self._known[key].flags.writeable = False
-        return cast(ArrayT, self._known[key])
+        return cast("ArrayT", self._known[key])
 
     def _period_s(self, team: Team, receiver: int) -> Floats:
         counts, times, able = self._lanes(team, receiver)
