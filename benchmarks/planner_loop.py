@@ -10,12 +10,12 @@ What is less accurate than a floor is of no use to either. A network that both p
 once.
 
 The networks of a search's front, by its own cost, are trained again from further seeds, and run
-over the board's simulated processors. At each accuracy on the validation rows the search offers what
-lies between two neighbours of its front (by the means of the new trainings), one a little worse and
-one a little better, at the rate between theirs. The ratio is that of the rates which both searches
-offer at equal accuracy: the geometric mean over accuracies from the best that both reach to two
-points below. What the same networks come to on the test rows stands beside it. No answers are
-computed in these runs, and time goes slower by a factor, so that this machine need not be idle.
+over the board's simulated processors. At each accuracy on the validation rows the search offers
+what lies between two neighbours of its front (by the means of the new trainings), one a little
+worse and one a little better, at the rate between theirs. The ratio is that of the rates which both
+searches offer at equal accuracy: the geometric mean over accuracies from the best that both reach
+to two points below. What the same networks come to on the test rows stands beside it. No answers
+are computed in these runs, and time goes slower by a factor, so that this machine need not be idle.
 
 The data are the digits of scikit-learn and, where EVENER_TEST_DATA holds `mnist/mnist.npz`, a part
 of MNIST at 14 x 14 pixels. Every piece is kept in `.cache/planner_loop`; none is begun after
@@ -166,6 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=15.0, help="begin no piece later")
     parser.add_argument("--fresh", action="store_true", help="do again what is kept")
     parser.add_argument("--only", help="the case of this name")
+    parser.add_argument("--evaluations", type=int, default=EVALUATIONS, help="of a search")
     parser.add_argument("--kept", type=Path, default=KEPT, help="folder of pieces that are done")
     parser.add_argument("-o", "--out", type=Path)
     options = parser.parse_args(arguments)
@@ -173,10 +174,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     until_s = time.monotonic() + 60 * options.minutes
     pieces = Pieces(options.kept, until_s, fresh=options.fresh, code=code)
     cases = [one for one in find_cases() if options.only in (None, one.name)]
+    torch.set_num_threads(len(os.sched_getaffinity(0)))  # networks are trained side by side
     rows: list[dict[str, Any]] = []
     for seed in range(options.seeds):
         for case in cases:
-            row = pair(pieces, case, seed)
+            row = pair(pieces, case, seed, options.evaluations)
             if row is not None:
                 rows.append(row)
                 print(told(row), flush=True)
@@ -187,41 +189,55 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(pieces.out_of_time)
 
 
-def pair(pieces: Pieces, case: Case, seed: int) -> dict[str, Any] | None:
+def pair(pieces: Pieces, case: Case, seed: int, evaluations: int) -> dict[str, Any] | None:
     """Search a case by both costs from one seed, and compare their fronts; None without time."""
     cost = cost_on_board(BOARD, case.ends)
     name = f"{case.name}, seed {seed}"
-    searched = pieces.get(f"search {name}", Searched, partial(search_both, case, cost, seed))
+    searched = pieces.get(
+        f"search {name}",
+        Searched,
+        partial(search_both, case, cost, seed, evaluations),
+        evaluations=evaluations,
+    )
     if searched is None:
         return None
     offers = {}
     for by in COSTS:
         front = front_of(searched.found[by])
         kept = pieces.get(
-            f"front {name} {by}", list[Offer], partial(offers_of, case, cost, front, seed)
+            f"front {name} {by}",
+            list[Offer],
+            partial(offers_of, case, cost, front, seed),
+            evaluations=evaluations,
         )
         if kept is None:
             return None
         offers[by] = kept
-    return {"case": case.name, "seed": seed, "trained": searched.trained, **compare(offers)}
+    return {
+        "case": case.name,
+        "seed": seed,
+        "evaluations": evaluations,
+        "trained": searched.trained,
+        **compare(offers),
+    }
 
 
-def search_both(case: Case, cost: NetworkCost, seed: int) -> Searched:
+def search_both(case: Case, cost: NetworkCost, seed: int, evaluations: int) -> Searched:
     """Search by either cost; what both propose is trained once."""
     known: dict[str, float] = {}
-    found = {by: search(case, cost, by, seed, known) for by in COSTS}
+    found = {by: search(case, cost, by, seed, evaluations, known) for by in COSTS}
     return Searched(found, len(known))
 
 
 def search(
-    case: Case, cost: NetworkCost, by: str, seed: int, known: dict[str, float]
+    case: Case, cost: NetworkCost, by: str, seed: int, evaluations: int, known: dict[str, float]
 ) -> list[Found]:
     """Search by the error and one cost; return the networks that are good enough to be of use."""
     algorithm = Nsga2(case.space, population=POPULATION, children=POPULATION)
     evolution: Evolution[ConvStack] = Evolution(case.space, algorithm, seed=seed, objectives=2)
     found = []
-    while evolution.evaluated < EVALUATIONS:
-        asked = evolution.ask()[: EVALUATIONS - evolution.evaluated]
+    while evolution.evaluated < evaluations:
+        asked = evolution.ask()[: evaluations - evolution.evaluated]
         if not asked:  # nothing is new any more
             break
         new = [one for one in asked if one.id not in known]
@@ -399,7 +415,6 @@ def found_so_far(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "board": BOARD,
         "estimate": f"cost model of {BOARD}; rates are of simulated processors",
-        "evaluations": EVALUATIONS,
         "span": SPAN,
         "wanted": WANTED,
         "ratio": geometric_mean(row["ratio"] for row in rows),
@@ -438,9 +453,9 @@ def told(row: Mapping[str, Any]) -> str:
     """Say in lines what a pair of searches came to."""
     low, *_, high = row["levels"]
     gain = 100 * row["test_gain"]
+    ratio, trained = row["ratio"], row["trained"]
     lines = [
-        f"{row['case']}, seed {row['seed']}: {row['ratio']:.2f} times the rate; {row['trained']} "
-        "networks trained",
+        f"{row['case']}, seed {row['seed']}: {ratio:.2f} times the rate; {trained} trained",
         f"  at validation accuracies of {low:.4f} to {high:.4f}, test {gain:+.2f} points",
     ]
     for by in COSTS:
