@@ -57,6 +57,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on
+# inherit = false         # whether children begin from what their parents learned
 # halving = false         # whether the better third of the networks trains on, twice
 # finalists = 3           # networks that are trained in full before one is chosen
 # seeds = 3               # how often each of them is

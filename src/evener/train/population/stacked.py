@@ -21,6 +21,11 @@ from evener.train.population.streams import epoch_order, epoch_views
 from evener.train.population.weights import Weights
 
 
+def never() -> bool:
+    """Say that there is time left."""
+    return False
+
+
 class Stacked(Generic[TraineeT]):
     """Individuals of one stack while they are trained together.
 
@@ -56,20 +61,27 @@ class Stacked(Generic[TraineeT]):
         self._moves = self._form.moves(individuals, weights, self._dtype, self._device)
         self._prepare()
 
-    def run(self, epochs: int, out_of_time: Callable[[], bool]) -> list[State]:
+    def run(
+        self,
+        epochs: int,
+        out_of_time: Callable[[], bool],
+        abandoned: Callable[[], bool] = never,
+    ) -> list[State]:
         """Train until an epoch, and return the states in the order of the individuals.
 
         Args:
             epochs: that they should have been trained for in the end.
-            out_of_time: asked before each epoch; if so, those that still train end there.
+            out_of_time: asked before each step. If so, those that still train end with the last
+                epoch that is whole.
+            abandoned: asked before each epoch; likewise.
         """
         ended: dict[int, State] = {}
         places = list(range(len(self._individuals)))
         while places and self._states[0].epochs < epochs:
-            if out_of_time():
+            late = out_of_time() or abandoned()
+            if late or not self._epoch(self._states[0].epochs, out_of_time):
                 self._states = [_late(one, self._course.epochs) for one in self._states]
                 break
-            self._epoch(self._states[0].epochs)
             left = [row for row, one in enumerate(self._states) if one.status == "training"]
             if len(left) < len(places):
                 ended |= dict(zip(places, self._states, strict=True))
@@ -96,7 +108,11 @@ class Stacked(Generic[TraineeT]):
         )
         self._steps: dict[int, tuple[Step, Callable[[], None]]] = {}
 
-    def _epoch(self, epoch: int) -> None:
+    def _epoch(self, epoch: int, out_of_time: Callable[[], bool]) -> bool:
+        """Take the steps of an epoch; if the time is up before the last, undo them: False."""
+        stacks = (self._weights, *self._memory)
+        blocks = [block for one in stacks for block in one.blocks]
+        before = [] if out_of_time is never else [block.clone() for block in blocks]
         count = len(self._rows.inputs)
         order = self._by_step(epoch_order(self._individuals, epoch, count))
         augmentation = self._course.augmentation
@@ -106,6 +122,10 @@ class Stacked(Generic[TraineeT]):
             views = self._by_step(drawn_NP)
         self._total_P.zero_()
         for number, (rows, seen_as) in enumerate(zip(order, views, strict=True)):
+            if number and out_of_time():
+                for block, kept in zip(blocks, before, strict=True):
+                    block.copy_(kept)
+                return False
             step = epoch * self._per_epoch + number
             self._optimiser.pace(step + 1, self._course.scale(step, count))
             if self._dropout is not None:
@@ -116,6 +136,7 @@ class Stacked(Generic[TraineeT]):
                 one.views.copy_(seen_as)
             take()
         self._states = self._told(epoch + 1, (self._total_P / count).tolist())
+        return True
 
     def _by_step(self, drawn_NP: Tensor) -> list[Tensor]:
         """Return of what an epoch does what each step takes, (P x B,)."""

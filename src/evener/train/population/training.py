@@ -17,7 +17,7 @@ from evener.train.population.individual import Individual
 from evener.train.population.kinds import Form, Group, Kind, TraineeT
 from evener.train.population.optimiser import memories
 from evener.train.population.side_by_side import Act, side_by_side
-from evener.train.population.stacked import Stacked
+from evener.train.population.stacked import Stacked, never
 from evener.train.population.state import State
 from evener.train.population.weights import Weights
 
@@ -54,7 +54,7 @@ def train_population(
     starts: Sequence[Weights | State | None] | None = None,
     rungs: Sequence[int] = (),
     goes_on: GoesOn | None = None,
-    out_of_time: Callable[[], bool] = lambda: False,
+    out_of_time: Callable[[], bool] = never,
     place: Place = CPU,
 ) -> list[State]:
     """Train individuals together, each as if it were alone, to rounding.
@@ -71,8 +71,8 @@ def train_population(
         rungs: epochs after which some leave; those that stay are put into fewer stacks.
         goes_on: asked at each rung, with the numbers and states of those that still train; returns
             which of them go on (successive halving, where it keeps the best share of them).
-        out_of_time: asked before each epoch of each chunk, by the thread that trains it; if so,
-            what still trains ends there.
+        out_of_time: asked before each step of each chunk, by the thread that trains it; if so, what
+            still trains ends with the last epoch that is whole.
         place: where.
 
     Returns:
@@ -195,7 +195,7 @@ class _Work(Generic[TraineeT]):
             some = [self.individuals[index] for index in members]
             states = [task.states[index] for index in members]
             stacked = Stacked(form, some, states, task.rows, task.course)
-            return stacked.run(until, lambda: ended() or task.out_of_time())
+            return stacked.run(until, task.out_of_time, ended)
 
         return list(in_halves(chunk, act))
 
