@@ -32,7 +32,9 @@ def is_main(node: ir.Node) -> bool:
         return False
     if node.op_type in CONVOLUTIONS:
         return True
-    return any(_is_constant(node.inputs[position]) for position in _FACTORS[node.op_type])
+    # The second factor is mostly the weights, and the first leads back to the input.
+    first, second = _FACTORS[node.op_type]
+    return _is_constant(node.inputs[second], {}) or _is_constant(node.inputs[first], {})
 
 
 def macs(node: ir.Node) -> int:
@@ -61,6 +63,7 @@ def weights_bytes(nodes: Iterable[ir.Node]) -> int:
     """
     seen: set[ir.Value] = set()
     total = 0
+    known: dict[ir.Value, bool] = {}
     waiting = [value for node in nodes for value in reads(node)]
     while waiting:
         value = waiting.pop()
@@ -69,18 +72,25 @@ def weights_bytes(nodes: Iterable[ir.Node]) -> int:
         seen.add(value)
         if value.const_value is not None:
             total += value.const_value.nbytes
-        elif _is_constant(value):
+        elif _is_constant(value, known):
             node = value.producer()
             waiting.extend(reads(node) if node else ())
     return total
 
 
-def _is_constant(value: ir.Value | None) -> bool:
-    """Whether a value is a weight, or made from weights only."""
+def _is_constant(value: ir.Value | None, known: dict[ir.Value, bool]) -> bool:
+    """Whether a value is a weight, or made from weights only.
+
+    Args:
+        value: which; None is no value.
+        known: of values that were asked for, as long as the graph does not change.
+    """
     if value is None or value.is_initializer():
         return value is not None
-    node = value.producer()
-    return node is not None and all(_is_constant(one) for one in reads(node))
+    if value not in known:
+        node = value.producer()
+        known[value] = node is not None and all(_is_constant(one, known) for one in reads(node))
+    return known[value]
 
 
 def _shape(node: ir.Node, value: ir.Value | None) -> tuple[int, ...]:

@@ -8,10 +8,10 @@ factor of its processor in company. Only a lane that runs the whole network by i
 Index legend: C core sets, B first block, E last block (included), P processors, R receivers.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import inf
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from evener.plan.times import Measurements
 Space = Literal["paper", "full"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+ArrayT = TypeVar("ArrayT", bound=NDArray[Any])
 
 # A lane need not be given a further frame for the last tenth of its slower team-mate's time.
 CREDIT_SLACK: Final = 0.1
@@ -76,6 +77,9 @@ class Problem:
     stateful_BE: NDArray[np.bool_] | None = None  # noqa: N815 -- as above
     alone_s_C: Floats | None = None  # noqa: N815 -- as above
     formed: frozenset[tuple[int, int]] | None = None
+    _known: dict[tuple[str, Team, int], NDArray[Any]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def blocks(self) -> int:
@@ -115,8 +119,7 @@ class Problem:
 
     def period_s(self, team: Team, receiver: int = 0) -> Floats:
         """Return seconds between two frames of a team, `[first block, last block]`."""
-        counts, times, able = self._lanes(team, receiver)
-        return np.where(able, 1 / np.einsum("l,lbe->be", counts, 1 / times), inf)
+        return self._once("period_s", team, receiver, self._period_s)
 
     def credits(self, team: Team, receiver: int = 0) -> Integers:
         """Return how many frames a team must hold, `[first block, last block]`; 0 if unable.
@@ -125,17 +128,37 @@ class Problem:
         as many as it finishes in that time. Lanes of different times ask at uneven moments, so
         that one more must wait for them where another stage comes before or after.
         """
-        counts, times, able = self._lanes(team, receiver)
-        held = np.ceil(times.max(axis=0) / times - CREDIT_SLACK)
-        waiting = times.max(axis=0) > times.min(axis=0)
-        waiting[0, -1] = False  # the whole network: frames wait outside
-        return np.where(able, np.einsum("l,lbe->be", counts, held) + waiting, 0).astype(np.int64)
+        return self._once("credits", team, receiver, self._credits)
 
     def energy_j(self, team: Team, receiver: int = 0) -> Floats:
         """Return joules per frame of a team beyond the idle machine's, `[first block, last block]`.
 
         Each lane counts by its share of the frames. Inf where that of a lane is not known.
         """
+        return self._once("energy_j", team, receiver, self._energy_j)
+
+    def _once(
+        self, name: str, team: Team, receiver: int, work_out: Callable[[Team, int], ArrayT]
+    ) -> ArrayT:
+        """Work out what solvers ask for again and again; nobody may write into it."""
+        key = name, team, receiver
+        if key not in self._known:
+            self._known[key] = work_out(team, receiver)
+            self._known[key].flags.writeable = False
+        return cast("ArrayT", self._known[key])
+
+    def _period_s(self, team: Team, receiver: int) -> Floats:
+        counts, times, able = self._lanes(team, receiver)
+        return np.where(able, 1 / np.einsum("l,lbe->be", counts, 1 / times), inf)
+
+    def _credits(self, team: Team, receiver: int) -> Integers:
+        counts, times, able = self._lanes(team, receiver)
+        held = np.ceil(times.max(axis=0) / times - CREDIT_SLACK)
+        waiting = times.max(axis=0) > times.min(axis=0)
+        waiting[0, -1] = False  # the whole network: frames wait outside
+        return np.where(able, np.einsum("l,lbe->be", counts, held) + waiting, 0).astype(np.int64)
+
+    def _energy_j(self, team: Team, receiver: int) -> Floats:
         counts, times, able = self._lanes(team, receiver)
         if self.energies_j_CBE is None:
             return np.full(able.shape, inf)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf
+from operator import sub
 from typing import Any, Final
 
 import numpy as np
@@ -190,4 +191,4 @@ def _add_stage(table: Table, kind: _Kind, before: Floats, after: Floats) -> None
 
 
 def _less(used: Sequence[int], usage: Sequence[int]) -> tuple[int, ...]:
-    return tuple(have - take for have, take in zip(used, usage, strict=True))
+    return tuple(map(sub, used, usage))

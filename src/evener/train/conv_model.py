@@ -16,6 +16,7 @@ from evener.train.population.activate import ACTIVATIONS
 from evener.train.population.conv_weights import draw_conv_weights
 from evener.train.population.decoded import conv_individual_of
 from evener.train.population.weights import Array, Weights
+from evener.train.strided import taken_places, takes_places
 
 
 class ConvLayers(nn.Module):
@@ -67,13 +68,19 @@ class ConvLayers(nn.Module):
             else:
                 if layer.operation == "dense" and y.ndim == 4:
                     y = y.flatten(1) if layer.flattens else y.mean((2, 3))
-                sums: Tensor = next(weighted)(y)
-                y = sums
+                y = self._sums(layer, next(weighted), y)
             if layer.activates:
                 y = self._activation(y)
             if layer.adds:
                 y = y + kept
         return y
+
+    def _sums(self, layer: ConvLayer, module: nn.Module, y: Tensor) -> Tensor:
+        if self.training and takes_places(layer):  # a file has one operator for it
+            weight, bias = module.parameters()
+            return functional.conv2d(taken_places(y, layer), weight, bias)
+        sums: Tensor = module(y)
+        return sums
 
 
 def picture_standardisation(

@@ -1,7 +1,7 @@
 """How many individuals are trained at a time."""
 
-import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 import torch
@@ -45,15 +45,25 @@ def test_memory_counts_where_it_is_scarcer(monkeypatch: pytest.MonkeyPatch) -> N
         held(1001, CPU)
 
 
-def test_a_system_that_does_not_tell_its_cache_has_a_small_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def unknown(_: str) -> int:
-        raise ValueError("unrecognized configuration name")
+def test_threads_have_equally_many_chunks_where_none_becomes_small() -> None:
+    assert [len(one) for one in chunks_of(range(24), 10, threads=2)] == [6, 6, 6, 6]
+    assert [len(one) for one in chunks_of(range(24), 10, threads=4)] == [6, 6, 6, 6]
+    assert [len(one) for one in chunks_of(range(15), 10, threads=4)] == [7, 8]
 
-    monkeypatch.setattr(os, "sysconf", unknown)
+
+def test_the_last_cache_counts_where_the_system_tells_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "_CACHES", tmp_path)
 
     assert cache_bytes() == 8 << 20
+
+    for level, size in (("1", "32K"), ("3", "4096K"), ("2", "512K")):
+        folder = tmp_path / f"index{level}"
+        folder.mkdir()
+        (folder / "level").write_text(f"{level}\n")
+        (folder / "size").write_text(f"{size}\n")
+    assert cache_bytes() == 4 << 20
 
 
 def test_halves_are_halved_until_they_fit() -> None:

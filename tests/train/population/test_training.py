@@ -1,5 +1,6 @@
 """A population trained together comes to what each of it comes to alone."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -159,6 +160,30 @@ def test_neither_chunks_nor_order_nor_neighbours_change_an_individual(chunk: int
     for index, state in zip(shuffled, some, strict=True):
         assert_alike(state.weights, whole[index].weights, rtol=1e-12)
         assert state.losses == pytest.approx(whole[index].losses, rel=1e-12)
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, course = rows_of(40, "cross-entropy", inputs=20), Course(epochs=3, batch=8)
+    population = [msgspec.structs.replace(one, seed=seed) for seed in range(4) for one in MIXED]
+    alone = train_population(population, rows, course, place=DOUBLE)
+    trained_by: set[int] = set()
+
+    class Told(Stacked[Individual]):
+        """Tells which thread trains."""
+
+        def run(self, *rest: object) -> list[State]:
+            trained_by.add(threading.get_ident())
+            return super().run(*rest)  # type: ignore[arg-type] # as they came
+
+    monkeypatch.setattr(training, "Stacked", Told)
+    torch.set_num_threads(2)
+
+    states = train_population(population, rows, course, place=DOUBLE)
+
+    assert threading.get_ident() not in trained_by
+    for one, other in zip(states, alone, strict=True):
+        assert one.losses == pytest.approx(other.losses, rel=1e-12)
+        assert_alike(one.weights, other.weights, rtol=1e-12)
 
 
 def test_what_a_mask_cuts_stays_zero() -> None:

@@ -62,35 +62,52 @@ RULES: Final[Mapping[ActivationName, Rule]] = {
 
 
 class Activations:
-    """The activations of a stack's hidden nodes.
+    """The activations of one hidden node of a stack, over arrays that stay where they are.
 
     Args:
         individuals: of the stack, those of one activation side by side.
+        z_PBO: sums of the node.
+        y_PBO: where its values go.
+        gradient_PBO: of its values, to be changed to that of its sums.
+        there_P1O: 1 for each neuron that an individual has, 0 for padding.
     """
 
-    def __init__(self, individuals: Sequence[Individual]) -> None:
-        self._runs: list[tuple[slice, Rule]] = []
+    def __init__(
+        self,
+        individuals: Sequence[Individual],
+        z_PBO: Tensor,
+        y_PBO: Tensor,
+        gradient_PBO: Tensor,
+        there_P1O: Tensor,
+    ) -> None:
+        self._runs: list[_Run] = []
         first = 0
         for name, run in groupby(one.activation for one in individuals):
-            last = first + len(list(run))
-            self._runs.append((slice(first, last), RULES[name]))
-            first = last
+            rows = slice(first, first + len(list(run)))
+            parts = (one[rows] for one in (z_PBO, y_PBO, gradient_PBO, there_P1O))
+            self._runs.append(_Run(RULES[name], *parts))
+            first = rows.stop
 
-    def apply(self, z_PBO: Tensor, y_PBO: Tensor, there_P1O: Tensor) -> None:
-        """Write the values of a node; 0 for padding.
+    def apply(self) -> None:
+        """Write the values of the node; 0 for padding."""
+        for run in self._runs:
+            run.rule.apply(run.sums, run.values)
+            if run.rule.moves_zero:
+                run.values.mul_(run.there)
 
-        Args:
-            z_PBO: sums.
-            y_PBO: where the values go.
-            there_P1O: 1 for each neuron that an individual has, 0 for padding.
-        """
-        for rows, rule in self._runs:
-            rule.apply(z_PBO[rows], y_PBO[rows])
-            if rule.moves_zero:
-                y_PBO[rows].mul_(there_P1O[rows])
-
-    def back(self, gradient_PBO: Tensor, z_PBO: Tensor, y_PBO: Tensor) -> None:
+    def back(self) -> None:
         """Change the gradient of values to that of sums, in place."""
-        for rows, rule in self._runs:
-            kept = y_PBO if rule.keeps == "values" else z_PBO
-            rule.back(gradient_PBO[rows], kept[rows])
+        for run in self._runs:
+            kept = run.values if run.rule.keeps == "values" else run.sums
+            run.rule.back(run.gradient, kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """The individuals of one activation."""
+
+    rule: Rule
+    sums: Tensor
+    values: Tensor
+    gradient: Tensor
+    there: Tensor

@@ -1,13 +1,14 @@
 """Decide how many individuals of a stack are trained at a time.
 
-Individuals need nothing of one another, so a chunk is trained to the end before the next begins. Of
-dense networks, on cores, it holds those whose weights stay in the cache while all of them take a
-step; on a GPU as many as its memory holds. What is too many after all is found out, and halved.
+Individuals need nothing of one another, so a chunk is trained to the end whatever others do: on
+cores one chunk for each of torch's threads, side by side. Of dense networks, there, those of all
+these chunks stay in the cache while they take a step; on a GPU a chunk is what its memory holds.
+What is too many after all is found out, and halved.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Final, TypeVar
 
 import psutil
@@ -16,23 +17,29 @@ import torch
 USABLE: Final = 0.5
 """Share of the free memory that the arrays of a chunk may take."""
 
-_CACHED: Final = 0.5  # share of the last cache that a chunk may take
+_CACHED: Final = 0.5  # share of the last cache that chunks may take
 _NO_CACHE_KNOWN: Final = 8 << 20  # bytes
+_CACHES: Final = Path("/sys/devices/system/cpu/cpu0/cache")
+_FEWEST: Final = 4  # of a chunk: fewer take as long for calls as for computing
 ResultT = TypeVar("ResultT")
 
 
-def chunks_of(members: Sequence[int], largest: int) -> list[tuple[int, ...]]:
+def chunks_of(members: Sequence[int], largest: int, threads: int = 1) -> list[tuple[int, ...]]:
     """Divide the members of a stack into chunks that differ by one at most in size.
 
     Args:
         members: numbers of individuals.
         largest: size of a chunk, at most.
+        threads: that are to have equally many chunks, where these do not become small by it.
 
     Example:
         >>> chunks_of(range(7), 3)
         [(0, 1), (2, 3), (4, 5, 6)]
     """
     count = -(-len(members) // largest)
+    even = -(-count // threads) * threads
+    if len(members) >= _FEWEST * even:
+        count = even
     bounds = [len(members) * one // count for one in range(count + 1)]
     return [tuple(members[first:last]) for first, last in pairwise(bounds)]
 
@@ -47,7 +54,7 @@ def held(each: int, device: torch.device) -> int:
     Raises:
         MemoryError: not even one.
     """
-    free = free_bytes(device)
+    free = free_bytes(device) / threads_on(device)
     if each > USABLE * free:
         raise MemoryError(
             f"an individual takes {each / 1e6:.0f} MB to train, and {free / 1e6:.0f} MB are free, "
@@ -68,7 +75,7 @@ def cached(each: int, device: torch.device) -> int:
     """
     most = held(each, device)
     if device.type == "cpu":
-        most = min(most, max(1, int(_CACHED * cache_bytes() / each)))
+        most = min(most, max(1, int(_CACHED * cache_bytes() / threads_on(device) / each)))
     return most
 
 
@@ -80,12 +87,20 @@ def free_bytes(device: torch.device) -> int:
 
 
 def cache_bytes() -> int:
-    """Return the size of the last cache of this machine's cores; a guess where it is not known."""
+    """Return the size of the first core's last cache; a guess where it is not known."""
     try:
-        known = os.sysconf("SC_LEVEL3_CACHE_SIZE")
+        sizes = {
+            int((one / "level").read_text()): (one / "size").read_text().strip()
+            for one in _CACHES.glob("index*")
+        }
+        return int(sizes[max(sizes)].removesuffix("K")) << 10
     except (OSError, ValueError):  # a system that does not tell
-        known = 0
-    return known if known > 0 else _NO_CACHE_KNOWN
+        return _NO_CACHE_KNOWN
+
+
+def threads_on(device: torch.device) -> int:
+    """Return how many chunks are trained at a time on a device."""
+    return torch.get_num_threads() if device.type == "cpu" else 1
 
 
 def in_halves(

@@ -18,6 +18,7 @@ from evener.train.population.individual import ActivationName
 from evener.train.population.losses import LossName, compare
 from evener.train.population.optimiser import Optimiser
 from evener.train.population.stack import Stack
+from evener.train.strided import taken_places, takes_places
 
 
 class ConvPasses:
@@ -114,6 +115,9 @@ class ConvPasses:
                 y = torch.unflatten(y, 1, (self._count, -1)).transpose(0, 1).flatten(2)
             return torch.baddbmm(bias, y, kernel)
         groups = self._count * (layer.inputs if layer.operation == "depthwise" else 1)
+        stride = layer.stride
+        if takes_places(layer):
+            y, stride = taken_places(y, layer), 1
         return functional.conv2d(
-            y, kernel, bias.reshape(-1), layer.stride, layer.kernel // 2, groups=groups
+            y, kernel, bias.reshape(-1), stride, layer.kernel // 2, groups=groups
         )

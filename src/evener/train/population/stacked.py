@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Generic
 
 import torch
+from torch import Tensor
 
 from evener.train.population.course import Course, Rows
 from evener.train.population.cuda import captured
@@ -60,18 +61,25 @@ class Stacked(Generic[TraineeT]):
         self._moves = self._form.moves(individuals, weights, self._dtype, self._device)
         self._prepare()
 
-    def run(self, epochs: int, out_of_time: Callable[[], bool]) -> list[State]:
+    def run(
+        self,
+        epochs: int,
+        out_of_time: Callable[[], bool],
+        abandoned: Callable[[], bool] = never,
+    ) -> list[State]:
         """Train until an epoch, and return the states in the order of the individuals.
 
         Args:
             epochs: that they should have been trained for in the end.
             out_of_time: asked before each step. If so, those that still train end with the last
                 epoch that is whole.
+            abandoned: asked before each epoch; likewise.
         """
         ended: dict[int, State] = {}
         places = list(range(len(self._individuals)))
         while places and self._states[0].epochs < epochs:
-            if out_of_time() or not self._epoch(self._states[0].epochs, out_of_time):
+            late = out_of_time() or abandoned()
+            if late or not self._epoch(self._states[0].epochs, out_of_time):
                 self._states = [_late(one, self._course.epochs) for one in self._states]
                 break
             left = [row for row, one in enumerate(self._states) if one.status == "training"]
@@ -106,14 +114,14 @@ class Stacked(Generic[TraineeT]):
         blocks = [block for one in stacks for block in one.blocks]
         before = [] if out_of_time is never else [block.clone() for block in blocks]
         count = len(self._rows.inputs)
-        order_NP = epoch_order(self._individuals, epoch, count).to(self._device)
-        self._total_P.zero_()
+        order = self._by_step(epoch_order(self._individuals, epoch, count))
         augmentation = self._course.augmentation
-        views = 1 if augmentation is None else augmentation.views
-        views_NP = epoch_views(self._individuals, epoch, count, views).to(self._device)
-        batch = self._course.batch
-        batches = zip(torch.split(order_NP, batch), torch.split(views_NP, batch), strict=True)
-        for number, (rows_BP, views_BP) in enumerate(batches):
+        views: Sequence[Tensor | None] = [None] * len(order)
+        if augmentation is not None:
+            drawn_NP = epoch_views(self._individuals, epoch, count, augmentation.views)
+            views = self._by_step(drawn_NP)
+        self._total_P.zero_()
+        for number, (rows, seen_as) in enumerate(zip(order, views, strict=True)):
             if number and out_of_time():
                 for block, kept in zip(blocks, before, strict=True):
                     block.copy_(kept)
@@ -122,12 +130,19 @@ class Stacked(Generic[TraineeT]):
             self._optimiser.pace(step + 1, self._course.scale(step, count))
             if self._dropout is not None:
                 self._dropout.draw(step)
-            one, take = self._step_of(len(rows_BP))
-            one.index.copy_(rows_BP.T.flatten())
-            one.views.copy_(views_BP.T.flatten())
+            one, take = self._step_of(len(rows) // len(self._individuals))
+            one.index.copy_(rows)
+            if seen_as is not None:
+                one.views.copy_(seen_as)
             take()
         self._states = self._told(epoch + 1, (self._total_P / count).tolist())
         return True
+
+    def _by_step(self, drawn_NP: Tensor) -> list[Tensor]:
+        """Return of what an epoch does what each step takes, (P x B,)."""
+        return [
+            one.T.flatten() for one in torch.split(drawn_NP.to(self._device), self._course.batch)
+        ]
 
     def _step_of(self, batch: int) -> tuple[Step, Callable[[], None]]:
         """Return the step over so many rows, and what takes it."""

@@ -88,6 +88,10 @@ class Step:
             self._sources = course.augmentation.sources().to(rows.inputs.device)
             self._taken = torch.empty_like(self._x)
         self._wanted = rows.wanted.new_empty((*shape, rows.wanted.shape[1]))
+        # The same memory, row after row.
+        self._rows_x, self._rows_taken, self._rows_wanted = (
+            one.flatten(0, 1) for one in (self._x, self._taken, self._wanted)
+        )
 
     def __call__(self) -> None:
         """Take the step."""
@@ -104,10 +108,10 @@ class Step:
         self._watch.now += 1
 
     def _computed(self) -> Tensor:
-        torch.index_select(self._rows.inputs, 0, self.index, out=self._taken.flatten(0, 1))
+        torch.index_select(self._rows.inputs, 0, self.index, out=self._rows_taken)
         if self._sources is not None:
-            seen(self._taken.flatten(0, 1), self.views, self._sources, self._x.flatten(0, 1))
-        torch.index_select(self._rows.wanted, 0, self.index, out=self._wanted.flatten(0, 1))
+            seen(self._rows_taken, self.views, self._sources, self._rows_x)
+        torch.index_select(self._rows.wanted, 0, self.index, out=self._rows_wanted)
         self._passes.forward(self._x, self._masks)
         loss_P = self._passes.compare(self._loss, self._wanted)
         self._total_P.add_(loss_P, alpha=self._batch)

@@ -2,25 +2,28 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic
 
 import torch
 
 from evener.errors import InputError
-from evener.train.population.chunks import chunks_of, in_halves
+from evener.train.population.chunks import chunks_of, in_halves, threads_on
 from evener.train.population.conv_individual import ConvIndividual
 from evener.train.population.convolutional import Convolutional
 from evener.train.population.course import Course, Rows, check_rows
 from evener.train.population.dense import Dense
 from evener.train.population.individual import Individual
-from evener.train.population.kinds import Group, Kind, TraineeT
+from evener.train.population.kinds import Form, Group, Kind, TraineeT
 from evener.train.population.optimiser import memories
+from evener.train.population.side_by_side import Act, side_by_side
 from evener.train.population.stacked import Stacked, never
 from evener.train.population.state import State
 from evener.train.population.weights import Weights
 
 Member = Individual | ConvIndividual
 GoesOn = Callable[[Sequence[int], Sequence[State]], Sequence[bool]]
+_ComeTo = tuple[Sequence[int], list[State] | MemoryError]  # members of a chunk, and their states
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,9 @@ class Place:
     Attributes:
         device: such as "cpu" or "cuda".
         dtype: of weights and values.
-        chunk: individuals that are trained at a time, at most. If None, dense ones as many as cache
-            and memory hold, and convolutional ones as many as a short trial finds quickest; a
-            choice by time may change the last bits of what they come to.
+        chunk: individuals that step together, at most. If None, dense ones as many as cache and
+            memory hold, by torch's threads, and convolutional ones as many as a short trial finds
+            quickest; the number may change the last bits of what they come to.
     """
 
     device: str = "cpu"
@@ -56,6 +59,8 @@ def train_population(
 ) -> list[State]:
     """Train individuals together, each as if it were alone, to rounding.
 
+    On cores as many chunks are trained side by side as torch has threads.
+
     Args:
         individuals: the population, of one kind or several; all have as many inputs, and as many
             outputs.
@@ -66,8 +71,8 @@ def train_population(
         rungs: epochs after which some leave; those that stay are put into fewer stacks.
         goes_on: asked at each rung, with the numbers and states of those that still train; returns
             which of them go on (successive halving, where it keeps the best share of them).
-        out_of_time: asked before each step of each chunk; if so, what still trains ends with the
-            last epoch that is whole.
+        out_of_time: asked before each step of each chunk, by the thread that trains it; if so, what
+            still trains ends with the last epoch that is whole.
         place: where.
 
     Returns:
@@ -143,13 +148,26 @@ class _Work(Generic[TraineeT]):
             state = self.task.states[index]
             if state.status == "training":
                 come.setdefault((state.epochs, bool(state.memory)), []).append(index)
+        acts: list[Act[list[_ComeTo]]] = []
         # Those of one stack take the same steps, so they have come equally far.
         for equal in come.values():
             for group in self.kind.groups([self.individuals[index] for index in equal]):
                 members = tuple(equal[one] for one in group.members)
-                self._train_group(replace(group, members=members), until)
+                acts += self._chunks(replace(group, members=members), until)
+        for found in side_by_side(acts, self._threads):
+            for some, come_to in found:
+                if isinstance(come_to, MemoryError):
+                    self._fail(some, come_to)
+                    continue
+                for index, state in zip(some, come_to, strict=True):
+                    self.task.states[index] = state
 
-    def _train_group(self, group: Group[TraineeT], until: int) -> None:
+    @property
+    def _threads(self) -> int:
+        """How many chunks are trained at a time."""
+        return threads_on(torch.device(self.task.place.device))
+
+    def _chunks(self, group: Group[TraineeT], until: int) -> list[Act[list[_ComeTo]]]:
         task = self.task
         try:
             largest = task.place.chunk or group.form.at_once(
@@ -160,21 +178,26 @@ class _Work(Generic[TraineeT]):
             )
         except MemoryError as error:
             self._fail(group.members, error)
-            return
+            return []
+        threads = 1 if task.place.chunk else self._threads
+        return [
+            partial(self._train_chunk, group.form, chunk, until)
+            for chunk in chunks_of(group.members, largest, threads)
+        ]
+
+    def _train_chunk(
+        self, form: Form[TraineeT], chunk: Sequence[int], until: int, ended: Callable[[], bool]
+    ) -> list[_ComeTo]:
+        """Train members of a stack, and return what they have come to."""
+        task = self.task
 
         def act(members: Sequence[int]) -> list[State]:
             some = [self.individuals[index] for index in members]
             states = [task.states[index] for index in members]
-            stacked = Stacked(group.form, some, states, task.rows, task.course)
-            return stacked.run(until, task.out_of_time)
+            stacked = Stacked(form, some, states, task.rows, task.course)
+            return stacked.run(until, task.out_of_time, ended)
 
-        for chunk in chunks_of(group.members, largest):
-            for members, come_to in in_halves(chunk, act):
-                if isinstance(come_to, MemoryError):
-                    self._fail(members, come_to)
-                    continue
-                for index, state in zip(members, come_to, strict=True):
-                    task.states[index] = state
+        return list(in_halves(chunk, act))
 
     def _fail(self, members: Sequence[int], error: MemoryError) -> None:
         states = self.task.states
