@@ -69,6 +69,7 @@ def train(
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, peak, total_steps=steps * epochs, cycle_momentum=recipe is None
     )
+    model.train()
     with one_thread():
         for epoch in range(1, epochs + 1):
             total = torch.zeros(())
@@ -90,6 +91,7 @@ def train(
                 )
             if on_epoch is not None:
                 on_epoch(epoch, mean_loss)
+    model.eval()
 
 
 def _optimiser(model: Classifier, recipe: Recipe | None) -> torch.optim.Optimizer:

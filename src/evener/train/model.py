@@ -20,6 +20,7 @@ from evener.train.conv_layers import Picture
 from evener.train.conv_model import ConvLayers, picture_standardisation
 from evener.train.graph import GraphLayers
 from evener.train.head import Head
+from evener.train.leave_out import LeaveOut
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
@@ -57,6 +58,7 @@ class Classifier(nn.Module):
         spread: Spread | None = None,
         picture: Picture | None = None,
         words: int = 0,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         mean_F, scale_F = standardisation_for(network, x_BF, picture, words)
@@ -64,7 +66,7 @@ class Classifier(nn.Module):
         self.register_buffer("scale", torch.from_numpy(scale_F))
         self.head = head
         ends = Ends(features=x_BF.shape[1], outputs=len(head.centre), picture=picture)
-        self.layers = _layers(network, ends, seed, spread or Spread())
+        self.layers = _layers(network, ends, seed, spread or Spread(), dropout)
 
     def sums(self, x_BF: Tensor) -> Tensor:
         """Return the sums (B, O) of the last layer."""
@@ -132,17 +134,21 @@ def predict(model: Classifier, x_BF: NDArray[np.float32]) -> NDArray[np.float32]
     return answers_BO
 
 
-def _layers(network: Network, ends: Ends, seed: int, spread: Spread) -> nn.Module:
+def _layers(network: Network, ends: Ends, seed: int, spread: Spread, dropout: float) -> nn.Module:
     match network:
         case LayerGraph():
-            return GraphLayers(network, ends.features, ends.outputs, seed=seed, spread=spread)
+            return GraphLayers(
+                network, ends.features, ends.outputs, seed=seed, spread=spread, dropout=dropout
+            )
         case ConvStack():
             picture = picture_of(network, ends)
             return ConvLayers(network, picture, ends.outputs, seed=seed, spread=spread)
-    return _chain(network, ends.features, ends.outputs, seed)
+    return _chain(network, ends.features, ends.outputs, seed, dropout)
 
 
-def _chain(architecture: Architecture, features: int, outputs: int, seed: int) -> nn.Sequential:
+def _chain(
+    architecture: Architecture, features: int, outputs: int, seed: int, dropout: float
+) -> nn.Sequential:
     if architecture.family == "forest":
         raise InputError(
             f"{architecture} is no network; it is trained as a baseline. Give a family 'mlp' or "
@@ -154,6 +160,7 @@ def _chain(architecture: Architecture, features: int, outputs: int, seed: int) -
     for one, next_ in pairwise(widths):
         if layers:
             layers.append(_ACTIVATIONS[architecture.activation]())
+            layers += [LeaveOut(dropout, seed=seed + len(layers))] if dropout else []
         # Made without values first, so that no global random state is read or moved.
         layer = nn.Linear(one, next_, device="meta").to_empty(device="cpu")
         bound = one**-0.5

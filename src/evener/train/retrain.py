@@ -9,7 +9,7 @@ from evener.artifacts.dataset import MAIN_METRIC
 from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Network
 from evener.artifacts.project import TrainSection
-from evener.errors import DivergedError
+from evener.errors import DivergedError, InvalidDataError
 from evener.train.fit import train_network
 from evener.train.trials import Rows
 
@@ -57,7 +57,7 @@ def train_in_full(
         one: the network.
 
     Returns:
-        None if the time was up, or its training diverged.
+        None if the time was up, its training diverged, or its answers are no finite numbers.
     """
 
     def see(_epoch: int, _loss: float) -> None:
@@ -73,7 +73,7 @@ def train_in_full(
             spread=one.spread,
             on_epoch=see,
         )
-    except (_LateError, DivergedError):
+    except (_LateError, DivergedError, InvalidDataError):
         return None
     metric = MAIN_METRIC[rows.dataset().task]
     return Found(trained.validation[metric], trained.test[metric])

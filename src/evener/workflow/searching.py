@@ -158,6 +158,8 @@ class Searching:
             device=section.device,
             shift=train.shift,
             mirror=train.mirror,
+            dropout=train.dropout,
+            class_weight=train.class_weight,
         )
         trials = [
             Trial(network=one, spread=spread_of(one, section), cost=prices[0])
