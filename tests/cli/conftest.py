@@ -15,7 +15,7 @@ from evener.artifacts.card import Baseline, Baselines, Card
 from evener.artifacts.comparison import Comparison, Ratio, Row
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.files import Artifact, Kept, Made
-from evener.artifacts.front import Front, Generation, Retrained, Scored
+from evener.artifacts.front import Front, Generation, Retrained, Scored, SetApart
 from evener.artifacts.machine_costs import CoreRates, MachineCosts
 from evener.artifacts.page import Page
 from evener.artifacts.plan import Lane, Measured, Part, Plan, Stage
@@ -293,6 +293,7 @@ FRONT = Front(
     retrained=(
         Retrained(id=ARCHITECTURE.id, of="front", validation=(0.97, 0.96), test=(0.95, 0.97)),
     ),
+    set_apart=(SetApart(id=LINEAR.id, of="random", seed=1, message="memory is full"),),
 )
 
 

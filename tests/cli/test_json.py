@@ -73,6 +73,7 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "evaluations": (),
         "elapsed_s": (),
         "front": ("id", "network", "validation", "retrained", "test", "macs", "weights", "chosen"),
+        "set_apart": ("id", "of", "seed", "message"),
     },
     "build": {
         "requirements": ("name", "limit", "value", "holds"),

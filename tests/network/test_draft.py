@@ -1,5 +1,6 @@
 """The graph of a network before it is trained."""
 
+import msgspec
 import numpy as np
 import onnx_ir as ir
 import pytest
@@ -32,6 +33,7 @@ FOUND = (
     (LayerGraph(widths=(32, 16), links=((0, 1), (0, 2), (1, 2), (1, 3), (2, 3))), TABLE),
     (LayerGraph(), TABLE),
     (STACK, PICTURES),
+    (msgspec.structs.replace(STACK, head="flatten"), PICTURES),
     (ConvStack(blocks=(), activation="gelu"), PICTURES),
 )
 each = pytest.mark.parametrize(("found", "ends"), FOUND, ids=lambda one: str(one)[:20])

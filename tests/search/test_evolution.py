@@ -246,3 +246,23 @@ def test_random_numbers_of_a_generation_do_not_depend_on_those_before() -> None:
     again = started("random", state=state)
 
     assert {one.id for one in evolution.ask()} <= {one.id for one in again.ask()}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_children_know_their_parents_and_those_that_are_drawn_have_none(name: str) -> None:
+    evolution = started(name)
+    drawn = {one.id for one in evolution.ask()} | set(evolution.seen)  # broken limits too
+    evolve(evolution, 4)
+
+    seen = evolution.seen
+
+    assert {evolution.parents(id_) for id_ in drawn} == {()}
+    order = list(seen)
+    bred = {id_: one.parents for id_, one in seen.items() if id_ not in drawn}
+    if name == "random":
+        assert set(bred.values()) == {()}
+    else:
+        assert all(
+            1 <= len(parents) <= 2 and all(order.index(up) < order.index(id_) for up in parents)
+            for id_, parents in bred.items()
+        )

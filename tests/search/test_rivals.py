@@ -143,3 +143,19 @@ def test_it_ends_where_nothing_new_is_left() -> None:
         pass
 
     assert len(rivals.state().scored) == 3
+
+
+def test_each_network_that_was_bred_names_networks_that_were_proposed_before() -> None:
+    rivals = started(MadeUp())
+    while rivals.advance(9.0):
+        pass
+
+    state = rivals.state()
+
+    born = {one.score.id: one.generation for one in state.scored}
+    assert {one.parents for one in state.scored if one.generation == 0} == {()}
+    for one in state.scored:
+        if one.generation:
+            assert 1 <= len(one.parents) <= 2
+            assert all(born[parent] < one.generation for parent in one.parents)
+    assert {one.parents for one in state.random} == {()}

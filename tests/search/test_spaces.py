@@ -167,16 +167,16 @@ def test_convolutions_come_with_shapes_that_fit(seed: int) -> None:
 
 def test_a_stack_is_read_from_its_bits() -> None:
     space = ConvSpace(stages=1, blocks=3, hidden=(0,))
-    # 16 channels, halved: conv3x3, none, conv1x1 with its input added.
-    genome = bits("01 1" + "100 1" + "000 1" + "110 1")
+    # 16 channels, halved: conv3x3, none, conv1x1 with its input added; every place is seen.
+    genome = bits("01 1" + "100 1" + "000 1" + "110 1" + "1")
 
     [stack] = space.decode(genome)
 
-    assert str(stack) == "blocks conv3x3(16)/2 conv1x1(16)+, relu"
+    assert str(stack) == "blocks conv3x3(16)/2 conv1x1(16)+, flattened, relu"
 
 
 def test_a_stack_without_a_convolution_breaks_the_limits() -> None:
-    space = ConvSpace(stages=1, blocks=1, hidden=(0,))
+    space = ConvSpace(stages=1, blocks=1, heads=("mean",), hidden=(0,))
     pool, conv = bits("00 0" + "011 0"), bits("00 0" + "100 0")
 
     assert space.violation(np.concatenate([pool, conv])).tolist() == [1, 0]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.conv_stack import Block, BlockKind, ConvStack
+from evener.artifacts.conv_stack import Block, BlockKind, ConvStack, HeadKind
 from evener.artifacts.layer_graph import Activation, Recipe, Spread
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset
@@ -43,9 +43,10 @@ EVERY_KIND = ConvStack(
 X_BF = np.random.default_rng(0).normal(5, 3, (30, 84)).astype(np.float32)
 
 
+@pytest.mark.parametrize("head", ["mean", "flatten"])
 @pytest.mark.parametrize("activation", ["relu", "tanh", "gelu", "sigmoid"])
-def test_it_computes_what_the_population_computes(activation: Activation) -> None:
-    stack = ConvStack(blocks=EVERY_KIND.blocks, hidden=8, activation=activation)
+def test_it_computes_what_the_population_computes(activation: Activation, head: HeadKind) -> None:
+    stack = ConvStack(blocks=EVERY_KIND.blocks, head=head, hidden=8, activation=activation)
     individual = conv_individual_of(
         stack, PICTURE, 3, seed=5, weight_variance=1.5, bias_variance=0.1
     )
@@ -59,10 +60,13 @@ def test_it_computes_what_the_population_computes(activation: Activation) -> Non
     torch.testing.assert_close(found, expected)
 
 
-def test_the_stack_counts_the_weights_that_there_are() -> None:
-    model = ConvLayers(EVERY_KIND, PICTURE, 3, seed=0, spread=Spread())
+@pytest.mark.parametrize("head", ["mean", "flatten"])
+@pytest.mark.parametrize("hidden", [0, 8])
+def test_the_stack_counts_the_weights_that_there_are(head: HeadKind, hidden: int) -> None:
+    stack = ConvStack(blocks=EVERY_KIND.blocks, head=head, hidden=hidden)
+    model = ConvLayers(stack, PICTURE, 3, seed=0, spread=Spread())
 
-    assert sum(one.numel() for one in model.parameters()) == EVERY_KIND.weights(2, 3)
+    assert sum(one.numel() for one in model.parameters()) == stack.weights(*PICTURE, 3)
 
 
 @pytest.mark.parametrize("kind", ["conv1x1", "conv3x3", "depthwise3x3", "pool3x3"])
@@ -111,13 +115,14 @@ def test_each_channel_is_standardised() -> None:
     np.testing.assert_allclose(x_BCP.std((0, 2)), 1, rtol=1e-6)
 
 
-def test_it_learns_and_its_file_answers_alike(bars: Dataset) -> None:
+@pytest.mark.parametrize("head", ["mean", "flatten"])
+def test_it_learns_and_its_file_answers_alike(bars: Dataset, head: HeadKind) -> None:
     blocks = (
         Block(kind="conv3x3", channels=8),
         Block(kind="conv3x3", channels=8, residual=True),
         Block(kind="conv3x3", channels=8, stride=2),
     )
-    stack = ConvStack(blocks=blocks, recipe=Recipe(learning_rate=0.05, momentum=0.9))
+    stack = ConvStack(blocks=blocks, head=head, recipe=Recipe(learning_rate=0.05, momentum=0.9))
 
     trained = train_network(stack, bars, TrainSection(epochs=20))
 
@@ -127,7 +132,7 @@ def test_it_learns_and_its_file_answers_alike(bars: Dataset) -> None:
     assert trained.test["accuracy"] >= 0.95
     assert error <= 1e-5
     assert card.architecture == stack
-    assert card.weights == stack.weights(1, 2)
+    assert card.weights == stack.weights(1, 8, 8, 2)
 
 
 def test_views_take_the_place_of_noise(bars: Dataset) -> None:

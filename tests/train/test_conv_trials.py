@@ -14,6 +14,7 @@ DEEP = ConvStack(
         Block(kind="depthwise3x3", channels=8, residual=True),
         Block(kind="conv3x3", channels=16, stride=2),
     ),
+    head="flatten",
     hidden=16,
 )
 TERMS = Terms(epochs=8, batch=16, learning_rate=0.01, seed=3)
@@ -28,7 +29,7 @@ def test_scores_come_in_order_with_cost_and_error(bars: Dataset) -> None:
 
     assert [one.id for one in scores] == [DEEP.id, SMALL.id]
     assert [one.macs for one in scores] == [DEEP.macs(1, 8, 8, 2), SMALL.macs(1, 8, 8, 2)]
-    assert [one.weights for one in scores] == [DEEP.weights(1, 2), SMALL.weights(1, 2)]
+    assert [one.weights for one in scores] == [DEEP.weights(1, 8, 8, 2), SMALL.weights(1, 8, 8, 2)]
     assert scores[0].quality is not None
     assert scores[0].quality >= 0.9
 
@@ -46,13 +47,14 @@ def test_a_score_is_that_of_the_network_alone(bars: Dataset) -> None:
 
 
 def test_views_of_pictures_change_what_is_learned(bars: Dataset) -> None:
-    short = msgspec.structs.replace(TERMS, epochs=1)
+    networks = [trial(SMALL), trial(DEEP)]
+    short = msgspec.structs.replace(TERMS, epochs=2)
     moved = msgspec.structs.replace(short, shift=1, mirror=True)
 
-    plain, seen = (score_together([trial(SMALL)], bars, one)[0] for one in (short, moved))
+    plain, seen = (score_together(networks, bars, one) for one in (short, moved))
 
-    assert seen.status == "ok"
-    assert seen.quality != plain.quality
+    assert [one.status for one in seen] == ["ok", "ok"]
+    assert [one.quality for one in seen] != [one.quality for one in plain]
 
 
 def test_blocks_over_rows_that_are_no_pictures_fail(rings: Dataset) -> None:

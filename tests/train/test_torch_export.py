@@ -45,6 +45,7 @@ STACK = ConvStack(
     hidden=7,
     activation="tanh",
 )
+FLAT = ConvStack(blocks=STACK.blocks, head="flatten")
 
 
 def trained(found: Network, folder: Path) -> bytes:
@@ -63,8 +64,9 @@ def trained(found: Network, folder: Path) -> bytes:
             activation="sigmoid",
         ),
         STACK,
+        FLAT,
     ],
-    ids=["chain", "linear", "graph", "blocks"],
+    ids=["chain", "linear", "graph", "blocks", "flat"],
 )
 def test_it_answers_in_a_process_that_knows_no_evener(found: Network, tmp_path: Path) -> None:
     content = trained(found, tmp_path)

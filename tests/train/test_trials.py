@@ -82,6 +82,29 @@ def test_units_are_left_out_as_in_the_final_training(rings: Dataset) -> None:
     assert plain.quality != dropped.quality
 
 
+def test_only_so_many_rows_teach_and_all_of_them_standardise(rings: Dataset) -> None:
+    some = msgspec.structs.replace(TERMS, rows=40)
+    drawn = np.random.default_rng([TERMS.seed, 180]).choice(180, 40, replace=False)
+    others = np.delete(rings.split.train, drawn)
+    wrong = rings.targets.copy()
+    wrong[others] = wrong[others, ::-1]
+
+    scores = score_together([trial(CHAIN), trial(SKIPPING)], rings, some)
+
+    assert len(rings.split.train) == 180
+    unheard = score_together([trial(CHAIN), trial(SKIPPING)], replace(rings, targets=wrong), some)
+    assert scores == unheard
+    assert scores != score_together([trial(CHAIN), trial(SKIPPING)], rings, TERMS)
+
+
+def test_more_rows_than_there_are_is_all_of_them(rings: Dataset) -> None:
+    more = msgspec.structs.replace(TERMS, rows=181)
+
+    assert score_together([trial(CHAIN)], rings, more) == score_together(
+        [trial(CHAIN)], rings, TERMS
+    )
+
+
 def test_one_that_diverges_says_why_and_changes_no_other(rings: Dataset) -> None:
     wild = with_rate(1e30)
 

@@ -60,7 +60,7 @@ def test_what_blocks_cost_counts_their_pictures() -> None:
     fixed = fixed_blocks(section)
 
     assert prices_of(section, PICTURES)([fixed]) == [(float(fixed.macs(1, 28, 28, 10)),)]
-    expected = 4096 + 4 * fixed.weights(1, 10)
+    expected = 4096 + 4 * fixed.weights(1, 28, 28, 10)
     assert limits_of(expected / 2, PICTURES)(fixed) == pytest.approx(1.0)
     assert spread_of(fixed, section).weight_variance == pytest.approx(2.0, rel=1e-3)
 

@@ -330,3 +330,28 @@ def test_the_preset_is_the_papers_table_and_single_settings_may_differ(tmp_path:
     assert (section.algorithm, section.density, section.recipes) == ("paper", 0.786, True)
     assert (section.population, section.epochs) == (4, 3)
     assert SearchSection().algorithm == "screened"
+
+
+def test_a_finalist_that_memory_does_not_hold_is_set_apart_and_another_is_chosen(
+    tmp_path: Path, undisturbed: tuple[Path, SearchResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evener.train import fit, retrain
+
+    first = undisturbed[1].found.chosen
+    train_network = fit.train_network
+
+    def fail(network: Any, *args: Any, **choices: Any) -> Any:  # noqa: ANN401 - a stand-in
+        if network.id == first:
+            raise MemoryError("no room for 8 GB")
+        return train_network(network, *args, **choices)
+
+    monkeypatch.setattr(retrain, "train_network", fail)
+    project = write_project(tmp_path / "project")
+
+    result = search_project(project)
+
+    told = {(one.id, one.of, one.message) for one in result.found.set_apart}
+    assert (first, "front", "no room for 8 GB") in told
+    assert result.found.chosen != first
+    assert result.test is not None
+    assert result.found.scored == undisturbed[1].found.scored

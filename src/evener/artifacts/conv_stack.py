@@ -1,5 +1,6 @@
 """Convolutions in a row with a head: what a genome of blocks means, and what training fills."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -9,6 +10,9 @@ from evener.artifacts.layer_graph import Activation, Recipe
 from evener.errors import InputError
 
 BlockKind = Literal["conv1x1", "conv3x3", "depthwise3x3", "pool3x3"]
+HeadKind = Literal["mean", "flatten"]
+"""What the dense layers see of the last blocks: the mean of each channel, or every place."""
+
 _KERNEL = {"conv1x1": 1, "conv3x3": 9, "depthwise3x3": 9, "pool3x3": 0}
 
 
@@ -34,16 +38,19 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class ConvStack(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="blocks"
 ):
-    """Blocks in a row, the mean of each channel, and a dense layer to the classes.
+    """Blocks in a row, and a dense layer to the classes.
 
     Attributes:
         blocks: in order, the picture first.
-        hidden: units of a dense layer between the means and the output; 0 for none.
+        head: what the first dense layer sees: the mean of each channel, which forgets where things
+            are, or all of its places.
+        hidden: units of a dense layer before the output; 0 for none.
         activation: of convolutions and of the hidden layer.
         recipe: how it is trained; None if that does not evolve.
     """
 
     blocks: tuple[Block, ...]
+    head: HeadKind = "mean"
     hidden: int = 0
     activation: Activation = "relu"
     recipe: Recipe | None = None
@@ -100,13 +107,20 @@ class ConvStack(
             height, width = -(-height // block.stride), -(-width // block.stride)
             total += _per_place(block, channels) * height * width
             channels = block.channels
-        return total + self._head(channels, classes)
+        seen = channels * (height * width if self.head == "flatten" else 1)
+        return total + self._head(seen, classes)
 
-    def weights(self, channels: int, classes: int) -> int:
+    def weights(self, channels: int, height: int, width: int, classes: int) -> int:
         """Count the numbers that training sets: a bias for each channel and unit beside weights.
 
+        Args:
+            channels: of the picture.
+            height: of the picture.
+            width: of the picture.
+            classes: how many outputs.
+
         Example:
-            >>> ConvStack(blocks=(Block(kind="conv3x3", channels=8),)).weights(1, 10)
+            >>> ConvStack(blocks=(Block(kind="conv3x3", channels=8),)).weights(1, 28, 28, 10)
             170
         """
         total = 0
@@ -115,7 +129,8 @@ class ConvStack(
                 total += _per_place(block, channels) + block.channels
                 total += channels * (block.kind == "depthwise3x3")  # biases of the depthwise part
             channels = block.channels
-        return total + self._head(channels, classes) + self.hidden + classes
+        seen = channels * self._places(height, width)
+        return total + self._head(seen, classes) + self.hidden + classes
 
     def __str__(self) -> str:
         """Name it for people.
@@ -129,12 +144,30 @@ class ConvStack(
             for block in self.blocks
         ]
         hidden = f", hidden {self.hidden}" if self.hidden else ""
-        return f"blocks {' '.join(blocks) or 'none'}{hidden}, {self.activation}"
+        flat = ", flattened" if self.head == "flatten" else ""
+        return f"blocks {' '.join(blocks) or 'none'}{flat}{hidden}, {self.activation}"
 
-    def _head(self, channels: int, classes: int) -> int:
+    def _head(self, seen: int, classes: int) -> int:
         if self.hidden:
-            return channels * self.hidden + self.hidden * classes
-        return channels * classes
+            return seen * self.hidden + self.hidden * classes
+        return seen * classes
+
+    def _places(self, height: int, width: int) -> int:
+        """Return how many numbers of each channel the dense layers see."""
+        height, width = shrunk(self.blocks, height, width)
+        return height * width if self.head == "flatten" else 1
+
+
+def shrunk(blocks: Sequence[Block], height: int, width: int) -> tuple[int, int]:
+    """Return height and width of what blocks leave of a picture.
+
+    Example:
+        >>> shrunk([Block(kind="conv3x3", channels=8, stride=2)], 28, 7)
+        (14, 4)
+    """
+    for block in blocks:
+        height, width = -(-height // block.stride), -(-width // block.stride)
+    return height, width
 
 
 def _per_place(block: Block, channels: int) -> int:

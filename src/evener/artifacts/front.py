@@ -76,6 +76,22 @@ class Retrained(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return fmean(self.test)
 
 
+class SetApart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A training in full that came to nothing; the search went on without it.
+
+    Attributes:
+        id: of the network.
+        of: who found it.
+        seed: of the training.
+        message: why, for people.
+    """
+
+    id: str
+    of: Literal["front", "random", "fixed"]
+    seed: int
+    message: str
+
+
 class Beginning(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where networks stood between order and chaos when their training began.
 
@@ -107,6 +123,7 @@ class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         fixed: a network that nobody searched for.
         generations: how the search went.
         retrained: networks that were trained in full, the chosen one among them.
+        set_apart: trainings in full that came to nothing, and why.
         beginnings: where networks started, by activation.
     """
 
@@ -122,6 +139,7 @@ class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     fixed: Scored | None = None
     generations: tuple[Generation, ...] = ()
     retrained: tuple[Retrained, ...] = ()
+    set_apart: tuple[SetApart, ...] = ()
     beginnings: tuple[Beginning, ...] = ()
 
     @property

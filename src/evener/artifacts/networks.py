@@ -54,7 +54,7 @@ def weights(network: Network, ends: Ends) -> int:
         InputError: it reads pictures, and rows are none.
     """
     if isinstance(network, ConvStack):
-        return network.weights(picture_of(network, ends)[0], ends.outputs)
+        return network.weights(*picture_of(network, ends), ends.outputs)
     return network.weights(ends.features, ends.outputs)
 
 

@@ -30,6 +30,8 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         evaluations: networks that are trained, at most; None for all of the generations.
         budget: longest time for the search, such as "10 min"; training the best in full is in it.
         epochs: passes over the training split for each network.
+        rows: of the training split that networks learn from while they are searched, drawn once;
+            None for all. Those trained in full always see all.
         networks: "layers" of units, or "blocks" of convolutions, which read pictures; "auto" for
             blocks where rows are pictures of some size.
         stages: of blocks; the first block of each may halve the picture.
@@ -65,6 +67,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     evaluations: int | None = None
     budget: str = "10 min"
     epochs: int = 15
+    rows: int | None = None
     networks: Networks = "auto"
     stages: int = 3
     blocks: int = 2
@@ -141,6 +144,7 @@ _LEAST: Final[Mapping[str, int]] = {
     "generations": 1,
     "evaluations": 1,
     "epochs": 1,
+    "rows": 1,
     "stages": 1,
     "blocks": 1,
     "depth": 1,

@@ -106,6 +106,7 @@ def _print(result: "SearchResult", project: Path, *, as_json: bool) -> None:
                 "evaluations": result.evaluations,
                 "elapsed_s": result.elapsed_s,
                 "front": result.front,
+                "set_apart": result.found.set_apart,
             }
         )
         return

@@ -65,6 +65,10 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
         + (", searched before" if result.kept else ""),
         _recommended(result),
     ]
+    lines += [
+        f"set apart: {one.id[:6]} ({one.of}), trained in full from seed {one.seed}: {one.message}"
+        for one in result.found.set_apart
+    ]
     if last is not None and last.best is not None and last.random_best is not None:
         lines.append(
             f"validation after the short training: {last.best:.4f}, by random search with as many "

@@ -131,9 +131,9 @@ def _draw_stack(sketch: "_Sketch", stack: ConvStack, ends: Ends, values: ir.Valu
     now = sketch.node("Reshape", "picture", [values, shape], (1, *ends.picture))
     for number, block in enumerate(stack.blocks):
         now = _draw_block(sketch, f"block{number}", block, stack.activation, now)
-    channels = _shape(now)[1]
-    means = sketch.node("GlobalAveragePool", "means", [now], (1, channels, 1, 1))
-    now = sketch.node("Flatten", "means.flat", [means], (1, channels), axis=1)
+    if stack.head == "mean":
+        now = sketch.node("GlobalAveragePool", "means", [now], (1, _shape(now)[1], 1, 1))
+    now = sketch.node("Flatten", "flat", [now], (1, prod(_shape(now))), axis=1)
     if stack.hidden:
         now = sketch.activate(stack.activation, sketch.dense("hidden", now, stack.hidden))
     return sketch.dense("output", now, ends.outputs)

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 from evener.artifacts.front import Front, Generation
 from evener.report.curves import Curve, Mark, curves
 from evener.report.document import table
+from evener.report.lineage import lineage
 from evener.report.markup import tag
 
 _NAMES: Final = {"front": "the search", "random": "random search", "fixed": "fixed network"}
@@ -41,7 +42,7 @@ def search(front: Front) -> list[Element]:
             "differ."
         )
         made.append(tag("figure", alive, tag("figcaption", caption)))
-    return [*made, *_beginnings(front), *_retrained(front)]
+    return [*made, *lineage(front), *_beginnings(front), *_retrained(front)]
 
 
 def _reached(front: Front) -> Element | None:
@@ -113,7 +114,7 @@ def _beginnings(front: Front) -> list[Element]:
 
 def _retrained(front: Front) -> list[Element]:
     """Show the networks that were trained in full, each beside what the search had seen of it."""
-    if not front.retrained:
+    if not (front.retrained or front.set_apart):
         return []
     scored = [*front.scored, *front.random, *([front.fixed] if front.fixed is not None else [])]
     by_id = {one.score.id: one for one in scored}
@@ -127,13 +128,23 @@ def _retrained(front: Front) -> list[Element]:
         )
         for one in front.retrained
     ]
-    seeds = len(front.retrained[0].validation)
     head = ("network", "found by", f"{front.metric}, shortly trained", "in full", "test")
-    text = (
-        f"Trained in full from {seeds} seeds each, least to most; the choice is by the validation "
-        "split."
-    )
-    return [tag("p", text, class_="note"), table(head, rows, numbers=(2, 3, 4))]
+    made = []
+    if front.retrained:
+        text = (
+            f"Trained in full from {len(front.retrained[0].validation)} seeds each, least to most; "
+            "the choice is by the validation split."
+        )
+        made = [tag("p", text, class_="note"), table(head, rows, numbers=(2, 3, 4))]
+    if front.set_apart:
+        failed = [
+            (str(by_id[one.id].architecture), _NAMES[one.of], f"{one.seed}", one.message)
+            for one in front.set_apart
+        ]
+        text = "Trainings in full that came to nothing; their networks were set apart."
+        made.append(tag("p", text, class_="note"))
+        made.append(table(("network", "found by", "seed", "why"), failed, numbers=(2,)))
+    return made
 
 
 def _number(value: float | None) -> str:

@@ -68,6 +68,11 @@ def no_bars() -> NDArray[np.float64]:
     return np.empty(0, np.float64)
 
 
+def no_parents() -> NDArray[np.bool_]:
+    """Return the parents of a brood that was drawn."""
+    return np.empty((0, 2, 0), bool)
+
+
 @dataclass(frozen=True, slots=True)
 class Brood:
     """Genomes to be judged, and what is to be learned from them.
@@ -77,17 +82,21 @@ class Brood:
         pulled: the arm of each child, or empty: then nothing is learned of arms.
         bars: the first objective of each child's better parent, likewise.
         sizes: how many children each island has; empty without islands.
+        parents: genomes of two parents of each child, (children, 2, bits), twice the same where
+            one alone bred it; empty where all were drawn.
     """
 
     genomes: Genomes
     pulled: NDArray[np.int64] = field(default_factory=no_arms)
     bars: NDArray[np.float64] = field(default_factory=no_bars)
     sizes: tuple[int, ...] = ()
+    parents: NDArray[np.bool_] = field(default_factory=no_parents)
 
     def plain(self) -> Plain:
         """Return it as what JSON can hold."""
         return {
             "genomes": texts_of(self.genomes),
+            "parents": [texts_of(pair) for pair in self.parents],
             "pulled": self.pulled.tolist(),
             "bars": [None if np.isinf(one) else one for one in self.bars.tolist()],
             "sizes": list(self.sizes),
@@ -102,6 +111,9 @@ def brood_of(plain: Plain) -> Brood:
         pulled=np.array(plain["pulled"], np.int64),
         bars=np.array(bars, np.float64),
         sizes=tuple(plain["sizes"]),
+        parents=np.array([genomes_of(pair) for pair in plain["parents"]], bool)
+        if plain["parents"]
+        else no_parents(),
     )
 
 

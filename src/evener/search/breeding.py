@@ -53,9 +53,11 @@ def breed_pairs(
     crossover = np.array([arm.crossover for arm in memory.arms])[pulled]
     factors = np.array([arm.mutation for arm in memory.arms])[pulled]
     first, second = parents.genomes[pairs[:, 0]], parents.genomes[pairs[:, 1]]
-    children = cross(first, second, crossover, rng)
-    children = invert(children, np.minimum(memory.control.rate * factors, 0.5), rng)
-    return Brood(children, pulled, parents.objectives[pairs, 0].min(axis=1))
+    crossed = cross(first, second, crossover, rng)
+    children = invert(crossed, np.minimum(memory.control.rate * factors, 0.5), rng)
+    alone = (crossed == first).all(axis=1)  # nothing of the second is in it
+    bred = np.stack([first, np.where(alone[:, None], first, second)], axis=1)
+    return Brood(children, pulled, parents.objectives[pairs, 0].min(axis=1), parents=bred)
 
 
 def learned(memory: Memory, brood: Brood, judged: Judged, population: Judged | None) -> Memory:

@@ -6,7 +6,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evener.artifacts.conv_stack import Block, BlockKind, ConvStack
+from evener.artifacts.conv_stack import Block, BlockKind, ConvStack, HeadKind
 from evener.artifacts.layer_graph import Activation
 from evener.errors import InputError
 from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels
@@ -30,6 +30,7 @@ class ConvSpace:
         stages: how many.
         blocks: most blocks of a stage.
         channels: that the convolutions of a stage may give, in ascending order.
+        heads: what the dense layers may see of the last block.
         hidden: units that the dense layer before the output may have; 0 for no such layer.
         activations: what may follow a convolution, one for a whole network.
         recipes: whether the training's settings are genes too.
@@ -39,6 +40,7 @@ class ConvSpace:
     stages: int = 3
     blocks: int = 5
     channels: tuple[int, ...] = (8, 16, 32, 64)
+    heads: tuple[HeadKind, ...] = ("mean", "flatten")
     hidden: tuple[int, ...] = (0, 64)
     activations: tuple[Activation, ...] = ("relu",)
     recipes: bool = False
@@ -55,15 +57,21 @@ class ConvSpace:
                 f"{self.stages} stages of {self.blocks} blocks with {self.channels} channels over "
                 f"pictures of {self.picture_channels}: each is 1 or more"
             )
-        if not (self.channels and self.hidden and self.activations):
-            raise InputError("channels, hidden layers and activations each need one choice or more")
+        if not (self.channels and self.heads and self.hidden and self.activations):
+            raise InputError(
+                "channels, heads, hidden layers and activations each need one choice or more"
+            )
 
     @property
     def genes(self) -> tuple[Gene, ...]:
         """Channels, stride and each block's kind and residual, stage by stage; then the rest."""
         block = (Gene("kind", KINDS), Gene("residual", (False, True)))
         stage = (Gene("channels", self.channels), Gene("stride", (1, 2)), *(block * self.blocks))
-        rest = (Gene("hidden", self.hidden), Gene("activation", self.activations))
+        rest = (
+            Gene("head", self.heads),
+            Gene("hidden", self.hidden),
+            Gene("activation", self.activations),
+        )
         return (*(stage * self.stages), *rest, *(RECIPE_GENES if self.recipes else ()))
 
     @property
@@ -72,7 +80,7 @@ class ConvSpace:
 
         Example:
             >>> ConvSpace().length
-            70
+            71
         """
         return count_bits(self.genes)
 
@@ -138,9 +146,10 @@ class ConvSpace:
                     Block(kind=kind, channels=channels, stride=stride, residual=residual == 1)
                 )
                 first = False
-        hidden, activation, *recipe = row[self.stages * each :]
+        head, hidden, activation, *recipe = row[self.stages * each :]
         return ConvStack(
             blocks=tuple(blocks),
+            head=self.heads[head],
             hidden=self.hidden[hidden],
             activation=self.activations[activation],
             recipe=recipe_of(recipe) if self.recipes else None,

@@ -23,7 +23,7 @@ from evener.search.space import PhenotypeT, Space
 from evener.search.variation import stream
 
 _PATIENCE: Final = 200  # generations without a new network until the search gives up
-_SCHEMA: Final = 1
+_SCHEMA: Final = 2
 _FAR: Final = float_info.max  # the most that a limit may be broken by; infinity means failed
 
 
@@ -36,11 +36,13 @@ class Seen:
         objectives: what an evaluation told, less is better; infinite where there was none.
         violation: by how much it breaks limits; then it is never evaluated. Infinite if its
             evaluation failed.
+        parents: ids of the networks that its genome was bred from; none where it was drawn.
     """
 
     genome: str
     objectives: tuple[float, ...]
     violation: float = 0.0
+    parents: tuple[str, ...] = ()
 
 
 class Evolution(Generic[PhenotypeT]):
@@ -86,6 +88,7 @@ class Evolution(Generic[PhenotypeT]):
         self._fresh: list[bool] = []  # of the brood
         self._wanted: dict[str, PhenotypeT] = {}  # of the brood, not told yet
         self._genomes: dict[str, str] = {}  # of the brood
+        self._parents: dict[str, tuple[str, ...]] = {}  # of the brood
         if state is not None:
             self._restore(state)
 
@@ -110,6 +113,10 @@ class Evolution(Generic[PhenotypeT]):
     def lambda_(self) -> float | None:
         """Share of recent offspring whose network was new; None before there was any."""
         return self._memory.control.lambda_
+
+    def parents(self, id_: str) -> tuple[str, ...]:
+        """Return the ids of the networks that one seen, or asked for, was bred from."""
+        return self._seen[id_].parents if id_ in self._seen else self._parents[id_]
 
     def best(self) -> tuple[PhenotypeT, Seen] | None:
         """Return the best network by the first objective; None if none was evaluated."""
@@ -167,9 +174,9 @@ class Evolution(Generic[PhenotypeT]):
             del self._wanted[id_]
             genome = self._genomes[id_]
             if found is None or not all(map(isfinite, found)):
-                self._seen[id_] = Seen(genome, (inf,) * wanted, inf)
+                self._seen[id_] = Seen(genome, (inf,) * wanted, inf, self._parents[id_])
             else:
-                self._seen[id_] = Seen(genome, tuple(map(float, found)))
+                self._seen[id_] = Seen(genome, tuple(map(float, found)), 0.0, self._parents[id_])
         if results and not self._wanted:
             self._learn()
 
@@ -181,7 +188,7 @@ class Evolution(Generic[PhenotypeT]):
             "brood": self._brood.plain() if self._brood is not None else None,
             "fresh": list(self._fresh),
             "seen": [
-                [id_, one.genome, *map(_plain, (one.violation, *one.objectives))]
+                [id_, one.genome, one.parents, *map(_plain, (one.violation, *one.objectives))]
                 for id_, one in self._seen.items()
             ],
         }
@@ -194,8 +201,10 @@ class Evolution(Generic[PhenotypeT]):
                     f"{state.get(key)}; begin anew, or with what the state was made by"
                 )
         self._memory = memory_of(state["memory"])
-        for id_, genome, violation, *objectives in state["seen"]:
-            self._seen[id_] = Seen(genome, tuple(map(_number, objectives)), _number(violation))
+        for id_, genome, parents, violation, *objectives in state["seen"]:
+            self._seen[id_] = Seen(
+                genome, tuple(map(_number, objectives)), _number(violation), tuple(parents)
+            )
         if state["brood"] is not None:
             self._take_up(brood_of(state["brood"]))
             self._fresh = list(state["fresh"])
@@ -213,6 +222,7 @@ class Evolution(Generic[PhenotypeT]):
         self._genomes = dict(
             zip(reversed(self._ids), reversed(texts_of(brood.genomes)), strict=True)
         )
+        self._parents = self._parents_of(brood)
         self._fresh, self._wanted = [], {}
         for network, id_, violation in zip(networks, self._ids, violations, strict=True):
             new = id_ not in self._seen and id_ not in self._wanted
@@ -224,9 +234,21 @@ class Evolution(Generic[PhenotypeT]):
                 broken = min(self._limits(network), _FAR)
             if broken > 0:
                 nothing = (inf,) * self._who["objectives"]
-                self._seen[id_] = Seen(self._genomes[id_], nothing, broken)
+                self._seen[id_] = Seen(self._genomes[id_], nothing, broken, self._parents[id_])
             else:
                 self._wanted[id_] = network
+
+    def _parents_of(self, brood: Brood) -> dict[str, tuple[str, ...]]:
+        """Return the ids of the networks that each network of a brood was first bred from."""
+        if not len(brood.parents):
+            return dict.fromkeys(self._ids, ())
+        bred: dict[str, tuple[str, ...]] = {}
+        first, second = (
+            [network.id for network in self._space.decode(brood.parents[:, one])] for one in (0, 1)
+        )
+        for id_, *pair in zip(self._ids, first, second, strict=True):
+            bred.setdefault(id_, tuple(dict.fromkeys(pair)))
+        return bred
 
     def _learn(self) -> None:
         """Tell the algorithm how its brood fared."""
@@ -242,6 +264,7 @@ class Evolution(Generic[PhenotypeT]):
         )
         self._memory = self._algorithm.learn(self._memory, brood, judged)
         self._brood, self._ids, self._fresh, self._genomes = None, [], [], {}
+        self._parents = {}
 
     def _archive(self) -> tuple[Judged, list[str]]:
         """Return what was evaluated, by id, so that the order of answers makes no difference."""

@@ -138,6 +138,7 @@ class Rivals(Generic[NetworkT]):
                     score=score,
                     objectives=found or (),
                     generation=generation,
+                    parents=evolution.parents(network.id),
                 )
             )
         evolution.tell(results)

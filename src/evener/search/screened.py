@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.errors import InputError
-from evener.search.algorithm import Algorithm, Brood, Memory, no_arms, no_bars
+from evener.search.algorithm import Algorithm, Brood, Memory, no_arms, no_bars, no_parents
 from evener.search.bandit import FIXED, NO_ARM
 from evener.search.breeding import learned
 from evener.search.fronts import ranking
@@ -165,9 +165,11 @@ class Screened:
         best = archive.take(ranking(archive)[:_BEST] if self.near else slice(0))
         places = rng.permutation(best.genomes.size)[: self.near]
         member, bit = np.divmod(places, best.genomes.shape[1])
-        genomes = best.genomes[member]
+        parents = best.genomes[member]
+        genomes = parents.copy()
         genomes[np.arange(len(places)), bit] ^= True
-        return Brood(genomes, np.full(len(places), NO_ARM), np.full(len(places), -np.inf))
+        no_arm, no_bar = np.full(len(places), NO_ARM), np.full(len(places), -np.inf)
+        return Brood(genomes, no_arm, no_bar, parents=np.stack([parents, parents], axis=1))
 
 
 def _joined(broods: Sequence[Brood]) -> Brood:
@@ -179,6 +181,9 @@ def _joined(broods: Sequence[Brood]) -> Brood:
         np.concatenate([one.genomes for one in broods]),
         np.concatenate([*(one.pulled for one in parts), no_arms()]),
         np.concatenate([*(one.bars for one in parts), no_bars()]),
+        parents=np.concatenate([one.parents for one in broods if len(one.genomes)])
+        if all(len(one.parents) == len(one.genomes) for one in broods)
+        else no_parents(),
     )
 
 
@@ -189,4 +194,5 @@ def _part(brood: Brood, which: NDArray[np.int64]) -> Brood:
         brood.genomes[which],
         brood.pulled[which] if learns else brood.pulled,
         brood.bars[which] if learns else brood.bars,
+        parents=brood.parents[which] if len(brood.parents) else brood.parents,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from evener.artifacts.conv_stack import Block
+from evener.artifacts.conv_stack import Block, HeadKind, shrunk
 
 Picture = tuple[int, int, int]
 """Channels, height and width."""
@@ -17,7 +17,8 @@ class ConvLayer:
 
     Attributes:
         operation: a convolution, one of each channel by itself, an average of 3x3 places, or a
-            dense layer, before the first of which the mean of each channel is taken.
+            dense layer, before the first of which the mean of each channel is taken or all of its
+            places are put side by side.
         inputs: channels or units that come in.
         outputs: that go out.
         kernel: places of a convolution's window, in height and in width.
@@ -25,6 +26,7 @@ class ConvLayer:
         activates: whether the activation follows.
         opens: whether what comes in is kept to be added later.
         adds: whether what was kept is added to what goes out.
+        flattens: whether a dense layer sees every place of each channel, channel by channel.
     """
 
     operation: Literal["conv", "depthwise", "pool", "dense"]
@@ -35,6 +37,7 @@ class ConvLayer:
     activates: bool = False
     opens: bool = False
     adds: bool = False
+    flattens: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -56,7 +59,7 @@ class ConvLayer:
 
 
 def conv_layers(
-    blocks: Sequence[Block], hidden: int, channels: int, outputs: int
+    blocks: Sequence[Block], head: HeadKind, hidden: int, picture: Picture, outputs: int
 ) -> tuple[ConvLayer, ...]:
     """Return the layers of a network, in order.
 
@@ -65,22 +68,27 @@ def conv_layers(
 
     Args:
         blocks: of the network.
+        head: what the first dense layer sees.
         hidden: units of the dense layer before the last; 0 for none.
-        channels: of the picture.
+        picture: that the first block sees.
         outputs: of the network.
 
     Example:
-        >>> layers = conv_layers([Block(kind="depthwise3x3", channels=8)], 0, 3, 10)
+        >>> layers = conv_layers([Block(kind="depthwise3x3", channels=8)], "mean", 0, (3, 9, 9), 10)
         >>> [(one.operation, one.shape) for one in layers]
         [('depthwise', (3, 1, 3, 3)), ('conv', (8, 3, 1, 1)), ('dense', (8, 10))]
     """
     layers: list[ConvLayer] = []
+    channels, height, width = picture
     for block in blocks:
         layers += _layers_of(block, channels)
         channels = block.channels
-    if hidden:
-        layers.append(ConvLayer("dense", channels, hidden, activates=True))
-    return (*layers, ConvLayer("dense", hidden or channels, outputs))
+    flattens = head == "flatten"
+    seen = channels * (prod(shrunk(blocks, height, width)) if flattens else 1)
+    if not hidden:
+        return (*layers, ConvLayer("dense", seen, outputs, flattens=flattens))
+    first = ConvLayer("dense", seen, hidden, activates=True, flattens=flattens)
+    return (*layers, first, ConvLayer("dense", hidden, outputs))
 
 
 def _layers_of(block: Block, channels: int) -> list[ConvLayer]:

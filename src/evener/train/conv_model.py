@@ -66,7 +66,7 @@ class ConvLayers(nn.Module):
                 y = functional.avg_pool2d(y, 3, layer.stride, 1, count_include_pad=False)
             else:
                 if layer.operation == "dense" and y.ndim == 4:
-                    y = y.mean((2, 3))
+                    y = y.flatten(1) if layer.flattens else y.mean((2, 3))
                 sums: Tensor = next(weighted)(y)
                 y = sums
             if layer.activates:

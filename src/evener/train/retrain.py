@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from math import isfinite
 
 import msgspec
 
@@ -9,7 +10,6 @@ from evener.artifacts.dataset import MAIN_METRIC
 from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Network
 from evener.artifacts.project import TrainSection
-from evener.errors import DivergedError, InvalidDataError
 from evener.train.fit import train_network
 from evener.train.trials import Rows
 
@@ -41,13 +41,27 @@ class Found:
     test: float
 
 
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A training in full that came to nothing.
+
+    Attributes:
+        message: why, for people.
+    """
+
+    message: str
+
+
+LATE = Gone("the budget was spent before its training ended; raise search.budget")
+
+
 class _LateError(Exception):
     """The time is up."""
 
 
 def train_in_full(
     rows: Rows, section: TrainSection, deadline: float | None, one: Full
-) -> Found | None:
+) -> Found | Gone:
     """Train a network as the final one will be.
 
     Args:
@@ -57,8 +71,13 @@ def train_in_full(
         one: the network.
 
     Returns:
-        None if the time was up, its training diverged, or its answers are no finite numbers.
+        Why there is nothing to tell, if the time was up, or its training failed in any way: one
+        network that memory does not hold, or whose answers are no numbers, ends no other's.
+
+    Raises:
+        InputError: the rows cannot be loaded, or changed.
     """
+    dataset = rows.dataset()
 
     def see(_epoch: int, _loss: float) -> None:
         if deadline is not None and time.time() >= deadline:
@@ -68,12 +87,17 @@ def train_in_full(
         see(0, 0.0)
         trained = train_network(
             one.network,
-            rows.dataset(),
+            dataset,
             msgspec.structs.replace(section, seed=one.seed),
             spread=one.spread,
             on_epoch=see,
         )
-    except (_LateError, DivergedError, InvalidDataError):
-        return None
-    metric = MAIN_METRIC[rows.dataset().task]
-    return Found(trained.validation[metric], trained.test[metric])
+    except _LateError:
+        return LATE
+    except Exception as error:  # noqa: BLE001 - the contract: a failure is told, and ends no other
+        return Gone(str(error) or type(error).__name__)
+    metric = MAIN_METRIC[dataset.task]
+    found = Found(trained.validation[metric], trained.test[metric])
+    if not (isfinite(found.validation) and isfinite(found.test)):
+        return Gone("its answers, trained in full, are no finite numbers; lower its learning rate")
+    return found

@@ -83,6 +83,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         mirror: whether left and right of a picture may change places.
         dropout: probability with which a hidden unit of layers is left out of a step.
         class_weight: whether rare classes, or labels, count as much as common ones.
+        rows: of the training split that all learn from, drawn once; None for all of them.
     """
 
     epochs: int
@@ -95,6 +96,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     mirror: bool = False
     dropout: float = 0.0
     class_weight: ClassWeight = "none"
+    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,8 +267,10 @@ def _scored(
     mean, scale = _standardisation(trials, features, ends, dataset.words)
     scaling = target_scaling(targets_RO)
     wanted = (targets_RO - scaling[0]) / scaling[1] if task == "numbers" else targets_RO
+    learned = _drawn(len(features), terms)
     lesson = Lesson(
-        torch.from_numpy((features - mean) * scale), torch.from_numpy(wanted.astype(np.float32))
+        torch.from_numpy((features[learned] - mean) * scale),
+        torch.from_numpy(wanted[learned].astype(np.float32)),
     )
     seen, expected_RO = dataset.examples("validation")
     inputs = torch.from_numpy((seen - mean) * scale)
@@ -312,6 +316,14 @@ def _importance(
     if class_weight == "none" or task == "numbers":
         return None
     return tuple(importance(task, targets_RO, class_weight).tolist())
+
+
+def _drawn(count: int, terms: Terms) -> slice | NDArray[np.int64]:
+    """Return which training rows all networks learn from, in ascending order."""
+    if terms.rows is None or terms.rows >= count:
+        return slice(None)
+    rng = np.random.default_rng([terms.seed, count])
+    return np.sort(rng.choice(count, terms.rows, replace=False))
 
 
 def _chunk(trials: Sequence[Trial], terms: Terms) -> int | None:

@@ -8,15 +8,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from math import hypot
 from pathlib import Path
-from statistics import stdev
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from evener.artifacts.files import Kept, digest, load, save
-from evener.artifacts.front import Front, Generation, Retrained, Scored
+from evener.artifacts.front import Front, Generation, Scored
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import TrainSection
 from evener.artifacts.score import Score
@@ -24,12 +22,12 @@ from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
 from evener.errors import EvenerError, InputError, InvalidFileError
 from evener.workflow.chunks import Crew
+from evener.workflow.finalists import Finalists
 from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
 
 if TYPE_CHECKING:
     from evener.search.choose import Rated
-    from evener.train.retrain import Found, Full
     from evener.train.trials import Rows, Trial
     from evener.workflow.search_setup import Candidate
 
@@ -160,6 +158,7 @@ class Searching:
             mirror=train.mirror,
             dropout=train.dropout,
             class_weight=train.class_weight,
+            rows=section.rows,
         )
         trials = [
             Trial(network=one, spread=spread_of(one, section), cost=prices[0])
@@ -186,18 +185,27 @@ class Searching:
         fixed = fixed_network(self._section, self._wanted.ends)
         left_s = max(self._section.budget_s - self.spent_s, 0.0)
         [score] = self._evaluate([fixed], budget_s=left_s, seed=self._section.seed)
-        retrained, chosen = self._retrain(state, rated, fixed)
+        finals = Finalists(
+            section=self._section,
+            train=self._wanted.train.plain,
+            quality=self._wanted.quality,
+            rows=self._rows,
+            crew=self._crew,
+            deadline=self._begun + self._section.budget_s,
+            tell=self._tell or _nobody,
+        ).choose(state, rated, fixed)
         self._write()
         return Front(
             scored=state.scored,
             front=tuple(one.id for one in sorted(rated, key=lambda one: (one.cost, one.quality))),
-            chosen=chosen,
+            chosen=finals.chosen,
             metric=self._wanted.metric,
             objectives=("error", self._section.cost),
             random=state.random,
             fixed=Scored(architecture=fixed, score=score),
             generations=state.generations,
-            retrained=retrained,
+            retrained=finals.retrained,
+            set_apart=finals.set_apart,
             beginnings=beginnings_of(self._section),
         )
 
@@ -210,65 +218,6 @@ class Searching:
             Rated(one.score.id, one.objectives[1], one.score.quality, one.score.quality_error)
             for one in found
             if one.score.quality is not None
-        ]
-
-    def _retrain(
-        self, state: SearchState, front: "Sequence[Rated]", fixed: "Candidate"
-    ) -> tuple[tuple[Retrained, ...], str]:
-        """Train the finalists in full, and those that they are held against; return the choice."""
-        from evener.search.choose import Rated, choose, finalists
-
-        section, required = self._section, self._wanted.quality
-        of_front = finalists(front, required, section.finalists)
-        graphs = {one.score.id: one.architecture for one in (*state.scored, *state.random)}
-        runs: list[tuple[str, Any]] = [("front", graphs[one.id]) for one in of_front]
-        drawn = [one for one in state.random if one.score.quality is not None]
-        if drawn:
-            best = max(drawn, key=lambda one: (one.score.quality or 0.0, -one.score.macs))
-            runs.append(("random", best.architecture))
-        runs.append(("fixed", fixed))
-        retrained = self._train_all(runs)
-        rated = []
-        for one in of_front:
-            full = next((r for r in retrained if (r.id, r.of) == (one.id, "front")), None)
-            if full is not None:
-                spread = stdev(full.validation) / len(full.validation) ** 0.5
-                rated.append(Rated(one.id, one.cost, full.quality, hypot(one.error, spread)))
-        return tuple(retrained), (choose(rated, required) if rated else of_front[0]).id
-
-    def _train_all(self, runs: Sequence[tuple[Any, "Candidate"]]) -> list[Retrained]:
-        from evener.train.retrain import Full, train_in_full
-        from evener.workflow.search_setup import spread_of
-
-        section, train = self._section, self._wanted.train.plain
-        wanted = {one.id: one for _, one in runs}
-        parts = [
-            Full(network=one, spread=spread_of(one, section), seed=train.seed + number)
-            for one in wanted.values()
-            for number in range(section.seeds)
-        ]
-        deadline = self._begun + section.budget_s
-        act = partial(train_in_full, self._rows, train, deadline)
-
-        def hear(done: int, of: int) -> None:
-            if self._tell is not None:
-                self._tell(f"training {len(wanted)} networks in full", done, of)
-
-        hear(0, len(parts))
-        results: list[Found | None] = self._crew.map(act, parts, _gone, told=hear)
-        found: dict[str, list[Found]] = {}
-        for part, result in zip(parts, results, strict=True):
-            if result is not None:
-                found.setdefault(part.network.id, []).append(result)
-        return [
-            Retrained(
-                id=one.id,
-                of=of,
-                validation=tuple(each.validation for each in found[one.id]),
-                test=tuple(each.test for each in found[one.id]),
-            )
-            for of, one in runs
-            if len(found.get(one.id, ())) == section.seeds
         ]
 
     def _read(self) -> Kept[SearchState] | None:
@@ -302,13 +251,13 @@ def progress_of(last: Generation, done: int, section: SearchSection, spent_s: fl
     return f"generation {done}: {', '.join(words)}; about {max(left_s, 0):.0f} s left"
 
 
+def _nobody(_message: str, _done: int, _of: int) -> None:
+    """Hear how far a search is, and do nothing."""
+
+
 def _lost(part: "Sequence[Trial]") -> list[Score]:
     message = "three processes that trained it ended; give it more memory, or make it smaller"
     return [Score(id=one.network.id, status="failed", message=message) for one in part]
-
-
-def _gone(_part: "Full") -> None:
-    """Return what is known of a training that three processes ended over."""
 
 
 def _nothing_found(scored: Sequence[Scored], section: SearchSection) -> EvenerError:

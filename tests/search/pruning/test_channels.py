@@ -21,7 +21,8 @@ from evener.search.pruning.channels import (
 )
 
 SPACE = ConvSpace(stages=2, blocks=3, channels=(3, 5), hidden=(0, 4), picture_channels=2)
-PICTURES = np.random.default_rng(1).normal(size=(3, 2, 6, 6))
+PLACES = 5  # of a picture, in height and in width
+PICTURES = np.random.default_rng(1).normal(size=(3, 2, PLACES, PLACES))
 
 
 def drawn(stack: ConvStack, seed: int) -> Kernels:
@@ -29,14 +30,16 @@ def drawn(stack: ConvStack, seed: int) -> Kernels:
     rng = np.random.default_rng(seed)
     shapes: list[tuple[int, ...]] = []
     before = 2
+    places = PLACES
     for block in stack.blocks:
         size = 1 if block.kind == "conv1x1" else 3
         if block.kind == "depthwise3x3":
             shapes += [(before, 1, 3, 3), (block.channels, before, 1, 1)]
         elif block.kind != "pool3x3":
             shapes.append((block.channels, before, size, size))
-        before = block.channels
-    shapes += pairwise([one for one in (before, stack.hidden, 3) if one])
+        before, places = block.channels, -(-places // block.stride)
+    seen = before * (places**2 if stack.head == "flatten" else 1)
+    shapes += pairwise([one for one in (seen, stack.hidden, 3) if one])
     return Kernels(
         tuple(rng.normal(size=shape) for shape in shapes),
         tuple(rng.normal(size=one[0] if len(one) == 4 else one[1]) for one in shapes),
@@ -69,7 +72,7 @@ def answers(stack: ConvStack, kernels: Kernels) -> np.ndarray:
         now = np.einsum("pchwij,ocij->pohw", patches(now, kernel.shape[2], stride), kernel)
         now = np.maximum(now + bias[:, None, None], 0)
         now = now + before if block.residual else now
-    now = now.mean(axis=(2, 3))
+    now = now.reshape(len(now), -1) if stack.head == "flatten" else now.mean(axis=(2, 3))
     rest = list(layers)
     for index, (weight, bias) in enumerate(rest):
         now = now @ weight + bias
@@ -82,7 +85,11 @@ def unused(stack: ConvStack, kernels: Kernels, gone: list[Channel]) -> Kernels:
     weights = [one.copy() for one in kernels.weights]
     for channel in gone:
         for layer in channel_groups(stack)[channel.group].used:
-            weights[layer][(slice(None),) * (weights[layer].ndim == 4) + (channel.index,)] = 0
+            if weights[layer].ndim == 4:
+                weights[layer][:, channel.index] = 0
+            else:  # the numbers of a channel stand together
+                by_channel = weights[layer].reshape(channel_groups(stack)[channel.group].count, -1)
+                by_channel[channel.index] = 0
     return Kernels(tuple(weights), kernels.biases)
 
 
@@ -107,7 +114,9 @@ def test_the_small_network_answers_as_if_channels_were_not_used(
     assert answers(small, left) == pytest.approx(answers(stack, unused(stack, kernels, gone)))
     pruned = sum(group.count for group in channel_groups(stack)) - len(gone)
     assert sum(group.count for group in channel_groups(small)) == pruned
-    assert small.weights(2, 3) == sum(one.size for one in (*left.weights, *left.biases))
+    assert small.weights(2, PLACES, PLACES, 3) == sum(
+        one.size for one in (*left.weights, *left.biases)
+    )
 
 
 def test_a_residual_block_shares_the_channels_that_it_adds_to() -> None:

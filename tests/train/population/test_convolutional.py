@@ -49,6 +49,8 @@ POPULATION = [
     replace(FIRST, seed=5, blocks=(STEM,), hidden=0),
     replace(FIRST, seed=6, blocks=(), hidden=3, activation="gelu"),
     replace(FIRST, seed=7, optimiser="adam", learning_rate=2e-3, momentum=0.8),
+    replace(FIRST, seed=8, head="flatten"),
+    replace(FIRST, seed=9, head="flatten", learning_rate=0.02),
 ]
 SEEN = Augmentation(picture=PICTURE, shift=1, mirror=True)
 COURSE = Course(epochs=2, batch=8, schedule="cosine", warm_up=2)
@@ -63,7 +65,12 @@ def rows_of(count: int) -> Rows:
 
 def alone(one: ConvIndividual, rows: Rows, course: Course) -> tuple[ConvLayers, list[float]]:
     """Train the plain way: a module, autograd and PyTorch's own optimisers."""
-    stack = ConvStack(blocks=one.blocks, hidden=one.hidden, activation=one.activation)  # type: ignore[arg-type] # none is "identity"
+    stack = ConvStack(
+        blocks=one.blocks,
+        head=one.head,
+        hidden=one.hidden,
+        activation=one.activation,  # type: ignore[arg-type] # none is "identity"
+    )
     spread = Spread(weight_variance=one.weight_variance, bias_variance=one.bias_variance)
     model = ConvLayers(stack, one.picture, one.outputs, seed=one.seed, spread=spread).double()
     model.fill(draw_conv_weights(one))  # in full precision
@@ -227,7 +234,7 @@ def test_one_that_memory_does_not_hold_fails_alone(monkeypatch: pytest.MonkeyPat
 def test_those_of_one_shape_activation_and_optimiser_are_one_stack() -> None:
     groups = Convolutional().groups(POPULATION)
 
-    assert [one.members for one in groups] == [(0, 1, 3), (2, 7), (4,), (5,), (6,)]
+    assert [one.members for one in groups] == [(0, 1, 3), (2, 7), (4,), (5,), (6,), (8, 9)]
 
 
 def test_bytes_are_those_of_weights_and_values() -> None:

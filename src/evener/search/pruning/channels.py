@@ -170,7 +170,9 @@ def without_channels(
             weights[layer], biases[layer] = weights[layer][stay], biases[layer][stay]
         for layer in group.used:
             axis = 1 if weights[layer].ndim == 4 else 0
-            weights[layer] = np.take(weights[layer], stay, axis=axis)
+            places = weights[layer].shape[axis] // group.count  # of a channel, where it is flat
+            kept = [at * places + place for at in stay for place in range(places)]
+            weights[layer] = np.take(weights[layer], kept, axis=axis)
         for at in group.blocks:
             blocks[at] = msgspec.structs.replace(blocks[at], channels=len(stay))
     small = msgspec.structs.replace(stack, blocks=tuple(blocks))

@@ -4,7 +4,7 @@ from math import inf, isfinite, prod
 
 import msgspec
 
-from evener.artifacts.conv_stack import Block, ConvStack
+from evener.artifacts.conv_stack import Block, ConvStack, HeadKind
 from evener.errors import InputError
 from evener.train.conv_layers import ConvLayer, Picture, conv_layers
 from evener.train.population.individual import ActivationName
@@ -12,7 +12,7 @@ from evener.train.population.trainee import RuleName
 
 
 class ConvIndividual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Blocks of convolutions, the mean of each channel and dense layers; a row is a picture.
+    """Blocks of convolutions and dense layers; a row is a picture.
 
     Everything random is drawn from the seed alone, as of `evener.train.population.individual`.
 
@@ -20,7 +20,9 @@ class ConvIndividual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         picture: channels, height and width of what a row holds, in this order.
         blocks: of the network.
         outputs: how many.
-        hidden: units of a dense layer between the means and the output; 0 for none.
+        head: what the first dense layer sees of the last block: the mean of each channel, or every
+            place.
+        hidden: units of a dense layer before the output; 0 for none.
         activation: of convolutions and of the hidden layer.
         seed: what weights and the order of rows are drawn from.
         optimiser: "sgd", or "adam" (Kingma and Ba, 2015).
@@ -41,6 +43,7 @@ class ConvIndividual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     picture: Picture
     blocks: tuple[Block, ...]
     outputs: int
+    head: HeadKind = "mean"
     hidden: int = 0
     activation: ActivationName = "relu"
     seed: int = 0
@@ -84,7 +87,7 @@ class ConvIndividual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     @property
     def layers(self) -> tuple[ConvLayer, ...]:
         """Its operations, in order."""
-        return conv_layers(self.blocks, self.hidden, self.picture[0], self.outputs)
+        return conv_layers(self.blocks, self.head, self.hidden, self.picture, self.outputs)
 
     @property
     def weighted(self) -> tuple[ConvLayer, ...]:

@@ -112,7 +112,8 @@ class ConvPasses:
     def _sum(self, layer: ConvLayer, y: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
         if layer.operation == "dense":
             if y.ndim == 4:
-                y = torch.unflatten(y.mean((2, 3)), 1, (self._count, -1)).transpose(0, 1)
+                y = y if layer.flattens else y.mean((2, 3))
+                y = torch.unflatten(y, 1, (self._count, -1)).transpose(0, 1).flatten(2)
             return torch.baddbmm(bias, y, kernel)
         groups = self._count * (layer.inputs if layer.operation == "depthwise" else 1)
         return functional.conv2d(

@@ -140,6 +140,7 @@ def conv_individual_of(
         picture=picture,
         blocks=stack.blocks,
         outputs=outputs,
+        head=stack.head,
         hidden=stack.hidden,
         activation=stack.activation,
         seed=seed,
