@@ -109,7 +109,9 @@ def _blurring(model: Classifier, generator: torch.Generator) -> Callable[[Tensor
     noise = INPUT_NOISE[model.head.task]
     if not noise:
         return lambda x_BF: x_BF
-    return lambda x_BF: x_BF + torch.randn(x_BF.shape, generator=generator) * noise / model.scale
+    return lambda x_BF: (
+        x_BF + torch.randn(x_BF.shape, generator=generator) * noise / model.per_deviation
+    )
 
 
 def _moving(augmentation: Augmentation, generator: torch.Generator) -> Callable[[Tensor], Tensor]:

@@ -29,6 +29,9 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "sigmoid": nn.Sigmoid,
 }
 
+WORDS_LENGTH: Final = 2.0
+"""Of the words of a row, after standardisation, about."""
+
 _COLUMNS: Final = 256  # that are standardised at a time
 _TOGETHER: Final = 1000  # rows that go forward at a time
 
@@ -42,11 +45,13 @@ class Classifier(nn.Module):
     Attributes:
         mean: (F,) what is taken from each feature.
         scale: (F,) what it is multiplied by then.
+        per_deviation: (F,) one over the standard deviation of each feature, of words of all.
         head: makes answers of the sums of the last layer.
     """
 
     mean: Tensor
     scale: Tensor
+    per_deviation: Tensor
 
     def __init__(
         self,
@@ -64,6 +69,10 @@ class Classifier(nn.Module):
         mean_F, scale_F = standardisation_for(network, x_BF, picture, words)
         self.register_buffer("mean", torch.from_numpy(mean_F))
         self.register_buffer("scale", torch.from_numpy(scale_F))
+        per_deviation_F = scale_F.copy()
+        if words:
+            per_deviation_F[-words:] *= words**0.5 / WORDS_LENGTH
+        self.register_buffer("per_deviation", torch.from_numpy(per_deviation_F), persistent=False)
         self.head = head
         ends = Ends(features=x_BF.shape[1], outputs=len(head.centre), picture=picture)
         self.layers = _layers(network, ends, seed, spread or Spread(), dropout)
@@ -100,8 +109,9 @@ def standardisation(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the mean (F,) and one over the standard deviation (F,); 1 for a constant feature.
 
-    Words have one deviation, the root of their mean variance: with one each, rare words would drown
-    the others (accuracy on Reuters R52 after 5 epochs 0.897 in the place of 0.933).
+    Words are multiplied by one number, which gives those of a row a length of about 2: with one
+    each, rare words would drown the others, and longer rows are learned by heart (accuracy on
+    validation rows of Reuters R52 0.956 with a length of 2, 0.946 with one deviation for all words).
 
     Args:
         x_BF: rows to learn from.
@@ -120,7 +130,7 @@ def standardisation(
         # That of a constant is rounding.
         deviation_F[some] = np.where(np.ptp(exact_BF, axis=0) > 0, exact_BF.std(axis=0), 0)
     if words:
-        deviation_F[-words:] = np.sqrt(np.mean(deviation_F[-words:] ** 2))
+        deviation_F[-words:] = np.sqrt(np.sum(deviation_F[-words:] ** 2)) / WORDS_LENGTH
     varies_F = deviation_F > np.finfo(np.float32).tiny  # else floats cannot divide by it
     scale_F = 1 / np.where(varies_F, deviation_F, 1.0)
     return mean_F.astype(np.float32), scale_F.astype(np.float32)
