@@ -16,6 +16,7 @@ from evener.data.dataset import Dataset, SplitName
 from evener.search.chaos.mean_field import critical_variance
 from evener.search.fitness import paper_abs
 from evener.train.head import target_scaling
+from evener.train.judge import LOSS
 from evener.train.loop import one_thread
 from evener.train.metrics import quality
 from evener.train.model import standardisation
@@ -26,7 +27,7 @@ from evener.train.population.individual import Individual
 from evener.train.population.resize import resize
 from evener.train.population.training import train_population
 from evener.train.population.weights import Weights
-from evener.train.trials import LOSS, own_seed
+from evener.train.trials import own_seed
 
 ALPHA: Final = 0.01
 """Weight of the complexity in F."""

@@ -23,6 +23,7 @@ from evener.errors import InvalidProjectError
         ({"size": [0, 3]}, "data.size", "must be a width and a height above 0"),
         ({"separator": ""}, "data.separator", "is empty"),
         ({"text_features": 0}, "data.text_features", "must be at least 1"),
+        ({"size": [1025, 8]}, "data.size", "must be a width and a height up to 1024"),
     ],
 )
 def test_data_that_cannot_be_read_so(section: dict[str, Any], key: str, message: str) -> None:
@@ -40,6 +41,9 @@ def test_data_that_cannot_be_read_so(section: dict[str, Any], key: str, message:
         ({"evaluations": 0}, "evaluations", "must be at least 1"),
         ({"seeds": 2}, "seeds", "must be at least 3"),
         ({"depth": 51}, "depth", "must be at most 50"),
+        ({"stages": 9}, "stages", "must be at most 8: the first block of each may halve the pict"),
+        ({"blocks": 51}, "blocks", "must be at most 50"),
+        ({"algorithm": "paper", "parents": 11}, "parents", "must be at most the population, 10"),
         ({"density": 0.0}, "density", "must be above 0, and 1 at most"),
         ({"crossover": 1.5}, "crossover", "must be above 0, and 1 at most"),
         ({"mutation": 0.0}, "mutation", "must be above 0, and 1 at most"),

@@ -408,6 +408,8 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             recommended=Recommended(family="network", validation=0.965, test=0.96),
             evaluations=2,
             elapsed_s=1.5,
+            full_s=0.5,
+            simple_s=0.25,
             front=(
                 Member(
                     id=ARCHITECTURE.id,

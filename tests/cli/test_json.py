@@ -72,6 +72,8 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "baselines": (),
         "evaluations": (),
         "elapsed_s": (),
+        "full_s": (),
+        "simple_s": (),
         "front": ("id", "network", "validation", "retrained", "test", "macs", "weights", "chosen"),
         "set_apart": ("id", "of", "seed", "message"),
     },

@@ -335,3 +335,29 @@ def test_memories_and_broods_become_plain_and_back() -> None:
 def test_settings_that_make_no_sense_are_refused(make: Any, message: str) -> None:  # noqa: ANN401 - makes one of many kinds
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_what_is_beyond_a_limit_lives_on_only_where_too_few_keep_it() -> None:
+    algorithm = Nsga2(SPACE, population=2, children=4, first=4, reference=(0.2, None))
+    brood = algorithm.breed(algorithm.begin(), stream(4))
+    found = np.array([[0.5, 1.0], [0.1, 9.0], [0.3, 2.0], [0.4, 0.5]])
+
+    after = algorithm.learn(algorithm.begin(), brood, judge(brood, found))
+
+    assert len(brood.genomes) == 4
+    assert after.population is not None
+    assert after.population.objectives.tolist() == [[0.1, 9.0], [0.3, 2.0]]
+
+
+def test_a_limit_is_the_reference_as_soon_as_anything_keeps_it() -> None:
+    known = np.array([[0], [1], [2], [3]])
+    pool = np.array([[1], [3]])
+    costs = np.array([[5.0], [1.0]])
+    near = np.array([[0.15, 4.0], [0.1, 6.0], [0.5, 3.0], [0.6, 1.0]])
+
+    free = most_widening(known, near, pool, costs, 1)
+    limited = most_widening(known, near, pool, costs, 1, (0.2, None))
+    unmet = most_widening(known, near, pool, costs, 1, (0.01, None))
+
+    assert limited == [0]  # the other is not expected to come below an error of 0.2
+    assert unmet == free

@@ -266,3 +266,14 @@ def test_children_know_their_parents_and_those_that_are_drawn_have_none(name: st
             1 <= len(parents) <= 2 and all(order.index(up) < order.index(id_) for up in parents)
             for id_, parents in bred.items()
         )
+
+
+def test_it_goes_on_by_the_same_algorithm_with_other_settings_and_by_no_other() -> None:
+    evolution = started("nsga2")
+    evolve(evolution, 1)
+
+    evolution.turn(Nsga2(SPACE, population=3, children=3))
+
+    assert len(evolution.ask()) <= 3
+    with pytest.raises(InputError, match="a search by nsga2 does not go on by random"):
+        evolution.turn(RandomSearch(SPACE))

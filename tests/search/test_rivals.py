@@ -1,6 +1,6 @@
 """A search and random search in step, nothing evaluated twice, the same after a restart."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -24,11 +24,18 @@ class MadeUp:
     """An evaluation of no training: wide networks are good; those of one width fail."""
 
     asked: list[str] = field(default_factory=list)
+    bred: dict[str, Sequence[str]] = field(default_factory=dict)
     until: int = 10_000
 
     def __call__(
-        self, batch: Sequence[LayerGraph], *, budget_s: float | None, seed: int
+        self,
+        batch: Sequence[LayerGraph],
+        *,
+        budget_s: float | None,
+        seed: int,
+        parents: Mapping[str, Sequence[str]],
     ) -> list[Score]:
+        self.bred |= parents
         assert (budget_s, seed) == (9.0, 5)
         self.asked += [one.id for one in batch]
         return [self._score(one, place) for place, one in enumerate(batch)]
@@ -146,7 +153,8 @@ def test_it_ends_where_nothing_new_is_left() -> None:
 
 
 def test_each_network_that_was_bred_names_networks_that_were_proposed_before() -> None:
-    rivals = started(MadeUp())
+    evaluate = MadeUp()
+    rivals = started(evaluate)
     while rivals.advance(9.0):
         pass
 
@@ -159,3 +167,4 @@ def test_each_network_that_was_bred_names_networks_that_were_proposed_before() -
             assert 1 <= len(one.parents) <= 2
             assert all(born[parent] < one.generation for parent in one.parents)
     assert {one.parents for one in state.random} == {()}
+    assert {one.score.id: one.parents for one in state.scored} == evaluate.bred

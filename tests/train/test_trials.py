@@ -14,7 +14,7 @@ from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.project import DataSection
 from evener.data.dataset import Dataset
 from evener.errors import InputError
-from evener.train.trials import Rows, Terms, Trial, score_rows, score_together
+from evener.train.trials import Rows, Terms, Trial, score_rows, score_together, try_together
 
 CHAIN = LayerGraph(widths=(16,), links=((0, 1), (1, 2)))
 SKIPPING = LayerGraph(
@@ -145,10 +145,16 @@ def test_one_that_is_no_network_fails_and_changes_no_other(rings: Dataset) -> No
     assert beside == score_together([trial(CHAIN)], rings, TERMS)[0]
 
 
-def test_what_no_time_is_left_for_is_out_of_budget(rings: Dataset) -> None:
+@pytest.mark.parametrize("late", [0, 1])  # between two epochs, and within one
+def test_what_no_time_is_left_for_is_out_of_budget(rings: Dataset, late: int) -> None:
     ticks = count()
 
-    [score] = score_together([trial(CHAIN)], rings, TERMS, deadline=5, clock=lambda: next(ticks))
+    steps = -(-len(rings.examples("train")[0]) // TERMS.batch)
+    deadline = 5 * steps + late
+
+    [score] = score_together(
+        [trial(CHAIN)], rings, TERMS, deadline=deadline, clock=lambda: next(ticks)
+    )
 
     assert (score.status, score.epochs, score.quality) == ("out_of_budget", 5, None)
     assert "the time was up after 5 of 20 epochs" in score.message
@@ -177,6 +183,28 @@ def test_another_process_loads_the_rows_by_itself(rings: Dataset) -> None:
     here = Rows("", section, rings.sha256, loaded=rings)
     there: Rows = pickle.loads(pickle.dumps(here))  # noqa: S301 - what was just written
 
-    assert score_rows(here, TERMS, None, None, [trial(LINEAR)])[0].status == "ok"
+    assert score_rows(here, TERMS, None, None, [trial(LINEAR)])[0].score.status == "ok"
     with pytest.raises(InputError, match="the rows of digits changed during the search"):
         score_rows(there, TERMS, None, None, [trial(LINEAR)])
+
+
+def test_a_child_begins_from_what_its_parent_learned(rings: Dataset) -> None:
+    [parent] = try_together([trial(CHAIN)], rings, TERMS)
+    assert parent.learned is not None
+    short = msgspec.structs.replace(TERMS, epochs=1, learning_rate=1e-6)
+    heir = msgspec.structs.replace(trial(CHAIN), parents=((CHAIN, parent.learned),))
+
+    [inherited, drawn] = score_together([heir, trial(CHAIN)], rings, short)
+
+    assert inherited.quality == pytest.approx(parent.score.quality, abs=0.02)
+    assert (drawn.quality or 0) < (inherited.quality or 0)
+
+
+def test_what_was_scored_says_what_it_learned_and_what_failed_nothing(rings: Dataset) -> None:
+    loose = LayerGraph(widths=(4,), links=((0, 1),))
+
+    whole, failed = try_together([trial(CHAIN), trial(loose)], rings, TERMS)
+
+    assert whole.learned is not None
+    assert set(whole.learned.links) == set(CHAIN.links)
+    assert failed.learned is None

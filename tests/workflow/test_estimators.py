@@ -113,7 +113,8 @@ def test_a_budget_of_no_time_still_tries_one_network() -> None:
         ({"networks": 0}, "0 networks to try: give 1 or more"),
         ({"validation_share": 1.0}, "a validation_share of 1.0: give one between 0 and 1"),
         ({"depth": 0}, "a depth of 0: give 1 to 50 hidden layers"),
-        ({"learning_rate": 1e30}, "each of 2 networks diverged at a learning rate of 1e"),
+        ({"learning_rate": 1e38}, "each of 2 networks diverged at a learning rate of 1e"),
+        ({"learning_rate": 1e30}, "training diverged in epoch 1 of 20"),
     ],
 )
 def test_parameters_that_find_nothing_are_named(changed: dict[str, Any], message: str) -> None:

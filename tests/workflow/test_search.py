@@ -355,3 +355,131 @@ def test_a_finalist_that_memory_does_not_hold_is_set_apart_and_another_is_chosen
     assert result.found.chosen != first
     assert result.test is not None
     assert result.found.scored == undisturbed[1].found.scored
+
+
+def count_trials(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let trials be written down by the id of their network."""
+    from evener.train import trials
+
+    score_rows, tried = trials.score_rows, list[str]()
+
+    def count(rows: Any, terms: Any, go_on: Any, deadline: Any, batch: Any) -> Any:  # noqa: ANN401
+        tried.extend(one.network.id for one in batch)
+        return score_rows(rows, terms, go_on, deadline, batch)
+
+    monkeypatch.setattr(trials, "score_rows", count)
+    return tried
+
+
+def test_another_training_in_full_trains_no_candidate_again(
+    searched: Path, undisturbed: tuple[Path, SearchResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(searched, "[train]\nepochs = 4", "[train]\nepochs = 5")
+    tried = count_trials(monkeypatch)
+
+    found = search_project(searched).found
+
+    before = undisturbed[1].found
+    assert before.fixed is not None
+    assert set(tried) <= {before.fixed.score.id}
+    assert (found.scored, found.random, found.front) == (
+        before.scored,
+        before.random,
+        before.front,
+    )
+    assert found.retrained != before.retrained
+
+
+def test_another_requirement_on_the_quality_uses_what_is_known_and_ends_as_a_new_search_does(
+    searched: Path, undisturbed: tuple[Path, SearchResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = '\n[requirements]\naccuracy = ">= 0.8"\n'
+    project = write_project(searched.parent / "new", limit)
+    (searched / "evener.toml").write_text((project / "evener.toml").read_text())
+    before = undisturbed[1].found
+    known = {one.score.id for one in (*before.scored, *before.random)}
+    tried = count_trials(monkeypatch)
+
+    found = search_project(searched).found
+
+    assert not set(tried) & known
+    fresh = search_project(project).found
+    assert [one.score.id for one in found.scored] == [one.score.id for one in fresh.scored]
+    assert [one.score.quality for one in found.scored] == pytest.approx(
+        [one.score.quality for one in fresh.scored]
+    )
+    assert (found.front, found.chosen) == (fresh.front, fresh.chosen)
+
+
+def test_what_an_earlier_search_knew_is_not_forgotten_when_it_was_not_needed(
+    searched: Path, undisturbed: tuple[Path, SearchResult]
+) -> None:
+    change(searched, "population = 4", "population = 3")
+
+    search_project(searched)
+
+    state = load(searched / ".evener" / "search.json", SearchState).value
+    before = undisturbed[1].found
+    assert {one.score.id for one in (*before.scored, *before.random)} <= {
+        one.id for one in state.all_scores
+    }
+
+
+@pytest.fixture(scope="module")
+def heirs(tmp_path_factory: pytest.TempPathFactory) -> Front:
+    """Search a project whose networks inherit."""
+    project = write_project(tmp_path_factory.mktemp("heirs") / "project")
+    change(project, "[search]\n", "[search]\ninherit = true\n")
+    return search_project(project).found
+
+
+def test_children_begin_from_what_their_parents_learned(
+    heirs: Front, undisturbed: tuple[Path, SearchResult]
+) -> None:
+    anew = {one.score.id: one.score for one in undisturbed[1].found.scored}
+    both = [one for one in heirs.scored if one.score.id in anew]
+
+    drawn = [one for one in both if not one.parents]
+    assert drawn
+    assert all(one.score == anew[one.score.id] for one in drawn)
+    assert any(one.parents for one in heirs.scored)
+
+
+def test_what_is_inherited_is_the_same_on_any_number_of_processes_and_after_a_stop(
+    tmp_path: Path, heirs: Front
+) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "[search]\n", "[search]\ninherit = true\n")
+    change(project, "generations = 5", "generations = 2")
+    search_project(project, workers=2)
+    change(project, "generations = 2", "generations = 5")
+
+    found = search_project(project).found
+
+    assert (found.scored, found.front) == (heirs.scored, heirs.front)
+    assert (found.chosen, found.fixed) == (heirs.chosen, heirs.fixed)
+
+
+def test_where_what_was_learned_is_gone_the_search_begins_anew(
+    tmp_path: Path, heirs: Front
+) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "[search]\n", "[search]\ninherit = true\n")
+    change(project, "generations = 5", "generations = 2")
+    search_project(project)
+    change(project, "generations = 2", "generations = 5")
+    shutil.rmtree(project / ".evener" / "learned")
+
+    found = search_project(project).found
+
+    assert (found.scored, found.front) == (heirs.scored, heirs.front)
+    assert (found.chosen, found.fixed) == (heirs.chosen, heirs.fixed)
+
+
+def test_blocks_of_convolutions_inherit_nothing() -> None:
+    from evener.workflow.search_setup import space_of
+
+    section = SearchSection(inherit=True, networks="blocks")
+
+    with pytest.raises(InputError, match=r"search\.inherit = true passes on what layers have lea"):
+        space_of(section, Ends(features=784, outputs=10, picture=(1, 28, 28)))

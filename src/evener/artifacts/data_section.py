@@ -1,6 +1,6 @@
 """The section [data] of a project: where the rows come from, and what is predicted of them."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -8,6 +8,8 @@ from evener.artifacts.dataset import Task
 from evener.errors import InvalidProjectError
 
 Colours = Literal["grey", "rgb"]
+
+_WIDEST: Final = 1024  # places of a picture's side
 
 
 class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -110,6 +112,12 @@ def check_data(data: DataSection) -> None:
     if min(data.size) < 1:
         raise InvalidProjectError(
             f"data.size = {list(data.size)} must be a width and a height above 0", key="data.size"
+        )
+    if max(data.size) > _WIDEST:
+        raise InvalidProjectError(
+            f"data.size = {list(data.size)} must be a width and a height up to {_WIDEST}: each "
+            "place of a picture is an input of a network; write smaller ones, such as [32, 32]",
+            key="data.size",
         )
     if data.separator == "":
         raise InvalidProjectError(

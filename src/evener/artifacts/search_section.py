@@ -52,6 +52,8 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         crossover: of "paper", probability that a child has two parents.
         parents: of "paper", how many of the best breed.
         elite: of "paper", how many of the best live on.
+        inherit: whether a child begins from what its parents have learned, in place of drawn
+            weights; of layers only.
         halving: whether a third of the networks go on after a ninth and a third of the epochs.
         finalists: networks of the front that are trained in full before one is chosen.
         seeds: how often each of them is, from other weights.
@@ -85,6 +87,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     crossover: float = 0.9
     parents: int = 4
     elite: int = 1
+    inherit: bool = False
     halving: bool = False
     finalists: int = 3
     seeds: int = 3
@@ -155,7 +158,11 @@ _LEAST: Final[Mapping[str, int]] = {
     "seeds": 3,
     "together": 1,
 }
-_DEEPEST: Final = 50
+_MOST: Final[Mapping[str, tuple[int, str]]] = {
+    "depth": (50, ""),
+    "stages": (8, ": the first block of each may halve the picture, and 8 halve 256 places to one"),
+    "blocks": (50, ""),
+}
 
 
 def with_preset(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,8 +192,9 @@ def check_search(search: SearchSection) -> None:
         value = getattr(search, name)
         if value is not None and value < least:
             raise _wrong(name, value, f"must be at least {least}")
-    if search.depth > _DEEPEST:
-        raise _wrong("depth", search.depth, f"must be at most {_DEEPEST}")
+    for name, (most, why) in _MOST.items():
+        if getattr(search, name) > most:
+            raise _wrong(name, getattr(search, name), f"must be at most {most}{why}; lower it")
     for name, share in (("density", search.density), ("crossover", search.crossover)):
         if not 0 < share <= 1:
             raise _wrong(name, share, "must be above 0, and 1 at most")
@@ -195,9 +203,20 @@ def check_search(search: SearchSection) -> None:
     _check_sizes(search)
     if not search.activations:
         raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
+    _check_papers(search)
+    _check_budget(search.budget)
+
+
+def _check_papers(search: SearchSection) -> None:
     if search.elite >= search.population:
         raise _wrong("elite", search.elite, f"must be below the population, {search.population}")
-    _check_budget(search.budget)
+    if search.algorithm == "paper" and search.parents > search.population:
+        raise _wrong(
+            "parents",
+            search.parents,
+            f"must be at most the population, {search.population}, whose best they are: lower it, "
+            "or raise search.population",
+        )
 
 
 def _check_sizes(search: SearchSection) -> None:

@@ -42,7 +42,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # algorithm = "screened"  # or "nsga2", "paper", "regularized", "islands", "random"
 # population = 10         # networks of a generation; all of them with evaluations = 60
 # generations = 6         # preset = "table1" has the paper's settings
-# epochs = 15             # passes over the training rows for each network
+# epochs = 15             # passes over the training rows for each network; rows = 9000 takes some
 # budget = "10 min"       # longest time for all of them
 # networks = "auto"       # "layers", or "blocks" of convolutions where rows are pictures
 # stages = 3              # of blocks, each with channels = [8, 16, 32]
@@ -58,6 +58,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on
+# inherit = false         # whether children begin from what their parents learned
 # halving = false         # whether the better third of the networks trains on, twice
 # finalists = 3           # networks that are trained in full before one is chosen
 # seeds = 3               # how often each of them is

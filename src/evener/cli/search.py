@@ -105,6 +105,8 @@ def _print(result: "SearchResult", project: Path, *, as_json: bool) -> None:
                 "recommended": result.recommended,
                 "evaluations": result.evaluations,
                 "elapsed_s": result.elapsed_s,
+                "full_s": result.full_s,
+                "simple_s": result.simple_s,
                 "front": result.front,
                 "set_apart": result.found.set_apart,
             }

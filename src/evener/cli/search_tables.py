@@ -61,8 +61,7 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
     last = result.found.generations[-1] if result.found.generations else None
     lines: list[RenderableType] = [
         table("held against", ("what", f">{result.metric} (test)"), rows),
-        f"{count(result.evaluations, 'evaluation')} in {show(result.elapsed_s, 'time')}"
-        + (", searched before" if result.kept else ""),
+        _effort(result),
         _recommended(result),
     ]
     lines += [
@@ -75,6 +74,20 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
             f"evaluations {last.random_best:.4f}"
         )
     return lines
+
+
+def _effort(result: "SearchResult") -> str:
+    """Say what it took, and what of that went into what it is held against."""
+    words = [
+        f"{count(result.evaluations, 'evaluation')} in {show(result.elapsed_s, 'time')}",
+        f"of which training in full took {show(result.full_s, 'time')}",
+    ]
+    if result.found.random:
+        words.append(f"{len(result.found.random)} by random search are in it")
+    words.append(f"the simple models took {show(result.simple_s, 'time')} beside it")
+    if result.kept:
+        words.append("searched before")
+    return ", ".join(words)
 
 
 def _recommended(result: "SearchResult") -> str:

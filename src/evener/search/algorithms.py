@@ -12,6 +12,7 @@ from evener.search.algorithm import Algorithm
 from evener.search.breeding import FREE
 from evener.search.genes import Genomes
 from evener.search.islands import Islands
+from evener.search.model import Reference
 from evener.search.nsga2 import Nsga2
 from evener.search.paper import Paper
 from evener.search.random_search import RandomSearch
@@ -29,8 +30,9 @@ def make_algorithm(
     children: int,
     objectives: int = 1,
     costs: Costs | None = None,
-    reference: tuple[float, ...] | None = None,
+    reference: Reference = (),
     seeds: Genomes | None = None,
+    first: int | None = None,
 ) -> Algorithm:
     """Return the algorithm of a name.
 
@@ -42,8 +44,11 @@ def make_algorithm(
         costs: the last objectives, as far as they are known before an evaluation; only
             "screened" makes use of them.
         reference: with several objectives, what is worse in any of them is of no use, such as
-            what breaks a requirement; only "screened" makes use of it. See `Screened`.
+            what breaks a requirement; "screened", "nsga2" and their islands make use of it. See
+            `Screened` and `Nsga2`.
         seeds: genomes to begin with.
+        first: how many genomes are judged first, with several objectives by "screened"; twice the
+            children if None.
 
     Example:
         >>> from evener.search.layer_space import LayerSpace
@@ -60,13 +65,22 @@ def make_algorithm(
         case "paper":
             made = Paper(space, children + 1, _parents(children), seeds=seeds)
         case "nsga2":
-            made = Nsga2(space, children, children, seeds=seeds)
+            made = Nsga2(space, children, children, seeds=seeds, reference=reference)
         case "islands" if objectives > 1:
-            made = Islands(Nsga2(space, half, half, seeds=seeds), count=2)
+            one = Nsga2(space, half, half, seeds=seeds, reference=reference)
+            made = Islands(one, count=2)
         case "islands":
             made = Islands(Paper(space, half, _parents(half), seeds=seeds), count=2)
         case "screened" if objectives > 1:
-            inner = Nsga2(space, 2 * children, children, band=FREE, seeds=seeds)
+            inner = Nsga2(
+                space,
+                2 * children,
+                children,
+                first=first,
+                band=FREE,
+                seeds=seeds,
+                reference=reference,
+            )
             made = Screened(space, inner, share=0.8, costs=costs, near=_NEAR, reference=reference)
         case "screened":
             made = _screened(space, children, seeds)

@@ -3,7 +3,7 @@
 `search` calls `evaluate` and never learns how it works; `workflow` binds training into it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from evener.artifacts.networks import Network
@@ -16,7 +16,12 @@ class Evaluate(Protocol[NetworkT_contra]):
     """Find out how good some networks are."""
 
     def __call__(
-        self, batch: Sequence[NetworkT_contra], *, budget_s: float | None, seed: int
+        self,
+        batch: Sequence[NetworkT_contra],
+        *,
+        budget_s: float | None,
+        seed: int,
+        parents: Mapping[str, Sequence[str]],
     ) -> Sequence[Score]:
         """Score each network, in the order of the batch.
 
@@ -26,6 +31,8 @@ class Evaluate(Protocol[NetworkT_contra]):
                 time is left for get the status "out_of_budget".
             seed: what the randomness is drawn from; the same seed gives the same scores, however
                 many processes take part.
+            parents: ids of the networks that each was bred from, by its id; all were scored before,
+                or broke a limit. None of one that was drawn.
 
         Returns:
             One score per network. A failure is a score with a status, never an exception.

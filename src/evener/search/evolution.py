@@ -132,6 +132,22 @@ class Evolution(Generic[PhenotypeT]):
             return []
         return [self._found(ids[index]) for index in first_front(judged.objectives)]
 
+    def turn(self, algorithm: Algorithm) -> None:
+        """Go on by the same algorithm with other settings, from the next generation.
+
+        Args:
+            algorithm: of the same name.
+
+        Raises:
+            InputError: it is another.
+        """
+        if algorithm.name != self._algorithm.name:
+            raise InputError(
+                f"a search by {self._algorithm.name} does not go on by {algorithm.name}: give it "
+                "other settings of the same"
+            )
+        self._algorithm = algorithm
+
     def ask(self) -> tuple[PhenotypeT, ...]:
         """Return networks to evaluate, none of which was told before.
 

@@ -3,7 +3,6 @@
 What is known of a network before it is evaluated, such as its size, is not guessed.
 """
 
-from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
@@ -14,6 +13,9 @@ from evener.search.fronts import first_front, volume_gains
 from evener.search.genes import Levels
 from evener.search.judged import Objectives
 from evener.search.process import Guess, guess
+
+Reference = tuple[float | None, ...]
+"""For each objective what is of no use beyond it; None without a limit; () without any."""
 
 _CURIOSITY: Final = 0.5  # standard deviations that count as promise
 _DRAWN: Final = 20  # of the judged, the first, that tell how good networks are by chance
@@ -46,7 +48,7 @@ def most_widening(
     pool: Levels,
     costs: Objectives,
     count: int,
-    reference: Sequence[float] | None = None,
+    reference: Reference = (),
 ) -> list[int]:
     """Return which of a pool may be expected to add most to the hypervolume of the front.
 
@@ -60,14 +62,16 @@ def most_widening(
         costs: the last of their objectives, as far as they are known before an evaluation,
             (pool, known objectives); the others are guessed.
         count: how many.
-        reference: what is worse in any objective is of no use; None for what costs more than
-            any of the judged, or whose first objective is far worse than that of most of the first.
+        reference: what is worse in any objective is of no use, as soon as any of the judged is
+            better in all; None for an objective without such a limit, for which it is what costs
+            more than any of the judged, or is far worse in the first objective than most of those
+            that were drawn first.
     """
     guessing = objectives.shape[1] - costs.shape[1]
     scale = Scale(objectives[:, :guessing])
     guessed = guess(known, scale.standings(objectives[:, :guessing]), pool)
     front = objectives[first_front(objectives)]
-    corner = _beyond(objectives) if reference is None else np.array(reference)
+    corner = _corner(objectives, reference)
 
     gains = _expected_gains(front, guessed, costs, scale, np.arange(len(pool)), corner)
     stale = np.zeros(len(pool), bool)
@@ -88,6 +92,17 @@ def most_widening(
         stale[:] = True
         stale[chosen] = False
     return chosen
+
+
+def _corner(objectives: Objectives, reference: Reference) -> NDArray[np.float64]:
+    """Return the reference of the hypervolume."""
+    corner = _beyond(objectives)
+    if not reference:
+        return corner
+    limits = np.array([np.inf if one is None else one for one in reference])
+    if (objectives < limits).all(axis=1).any():
+        return np.where(np.isinf(limits), corner, limits)
+    return corner  # nothing keeps the limits yet: whatever is better may lead there
 
 
 def _beyond(objectives: Objectives) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""A search and random search beside it, generation by generation, no network evaluated twice.
+"""A search, and random search beside it, generation by generation, no network evaluated twice.
 
 Random search draws from the same space and gets as many evaluations, so that what the search found
 beyond it is the search's merit. Both share what was evaluated.
@@ -40,6 +40,8 @@ class Rivals(Generic[NetworkT]):
         names: of the prices; how many there are.
         limits: by how much a network breaks limits; it is not evaluated then.
         state: to go on from.
+        known: scores of networks that need not be evaluated.
+        alone: whether there is no random search.
 
     Raises:
         InputError: the state is of another search.
@@ -58,9 +60,11 @@ class Rivals(Generic[NetworkT]):
         names: Sequence[str],
         limits: Callable[[NetworkT], float],
         state: SearchState | None = None,
+        known: Sequence[Score] = (),
+        alone: bool = False,
     ) -> None:
         self._space, self._seed, self._most = space, seed, most
-        self._evaluate, self._prices = evaluate, prices
+        self._evaluate, self._prices, self._alone = evaluate, prices, alone
 
         def begin(how: Algorithm, plain: dict[str, object] | None) -> Evolution[NetworkT]:
             return Evolution(
@@ -73,26 +77,38 @@ class Rivals(Generic[NetworkT]):
         self._scored = [] if state is None else list(state.scored)
         self._random = [] if state is None else list(state.random)
         self._generations = [] if state is None else list(state.generations)
-        self._known = {one.score.id: one.score for one in (*self._scored, *self._random)}
+        scored = [one.score for one in (*self._scored, *self._random)]
+        self._known = {one.id: one for one in (*known, *scored)}
 
     @property
     def generations(self) -> tuple[Generation, ...]:
         """The generations that are over."""
         return tuple(self._generations)
 
+    @property
+    def known(self) -> int:
+        """How many networks have been evaluated, by either."""
+        return len(self._known)
+
     def state(self) -> SearchState:
         """Return all that is known."""
+        told = {one.score.id for one in (*self._scored, *self._random)}
         return SearchState(
             search=self._search.state(),
             rival=self._rival.state(),
             scored=tuple(self._scored),
             random=tuple(self._random),
             generations=self.generations,
+            known=tuple(one for id_, one in self._known.items() if id_ not in told),
         )
 
     def front(self) -> tuple[NetworkT, ...]:
         """Return the networks that none dominates, best first."""
         return tuple(network for network, _ in self._search.front())
+
+    def turn(self, algorithm: Algorithm) -> None:
+        """Let the search go on by its algorithm with other settings, from the next generation."""
+        self._search.turn(algorithm)
 
     def advance(self, budget_s: float | None) -> bool:
         """Evaluate a generation of either; False if there is nothing left to evaluate.
@@ -102,12 +118,15 @@ class Rivals(Generic[NetworkT]):
         """
         own = self._search.ask()[: self._most - self._search.evaluated]
         goal = self._search.evaluated + len(own)
-        others = self._rival.ask()[: goal - self._rival.evaluated]
+        others = () if self._alone else self._rival.ask()[: goal - self._rival.evaluated]
         if not (own or others):
             return False
         wanted = {one.id: one for one in (*own, *others) if one.id not in self._known}
         batch = tuple(wanted.values())
-        scores = self._evaluate(batch, budget_s=budget_s, seed=self._seed) if batch else ()
+        bred = {one.id: self._search.parents(one.id) for one in own}
+        scores = (
+            self._evaluate(batch, budget_s=budget_s, seed=self._seed, parents=bred) if batch else ()
+        )
         self._known |= {one.id: one for one in scores if one.status != "out_of_budget"}
         generation = len(self._generations)
         told = self._tell(self._search, own, self._scored, generation)

@@ -26,7 +26,7 @@ from evener.search.fronts import ranking
 from evener.search.genes import Genomes, Levels
 from evener.search.islands import Islands
 from evener.search.judged import Judged, join
-from evener.search.model import most_promising, most_widening
+from evener.search.model import Reference, most_promising, most_widening
 from evener.search.space import Costs, Space
 
 _ROUNDS: Final = 50  # of breeding, until the pool is full
@@ -46,8 +46,8 @@ class Screened:
         archive: how many of the best the model learns from.
         costs: the last objectives, as far as they are known before an evaluation; None for none.
         near: how many genomes that differ in one bit from one of the best join the pool.
-        reference: with several objectives, what is worse in any of them is of no use; None for
-            what costs more than any judged, or is far worse than most of those drawn first.
+        reference: with several objectives, what is worse in any of them is of no use; see
+            `most_widening`.
     """
 
     space: Space[Any]
@@ -57,7 +57,7 @@ class Screened:
     archive: int = 500
     costs: Costs | None = None
     near: int = 0
-    reference: tuple[float, ...] | None = None
+    reference: Reference = ()
 
     def __post_init__(self) -> None:
         """Check what no type says.

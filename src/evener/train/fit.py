@@ -1,5 +1,6 @@
 """Train one network on a dataset and say how good it is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -50,6 +51,7 @@ def train_network(
     *,
     spread: Spread | None = None,
     on_epoch: OnEpoch | None = None,
+    on_step: Callable[[], object] | None = None,
 ) -> Trained:
     """Train a network on the training split.
 
@@ -63,6 +65,7 @@ def train_network(
             network's own counts before that learning rate.
         spread: of the weights that a graph of layers or blocks begin with.
         on_epoch: called after each pass with its number, from 1, and the mean loss.
+        on_step: called before each step; what it raises ends the training.
 
     Raises:
         InputError: the architecture is no network, or pictures are wanted where rows are none.
@@ -98,6 +101,7 @@ def train_network(
         recipe=None if isinstance(architecture, Architecture) else architecture.recipe,
         augmentation=augmentation_of(section, dataset),
         on_epoch=see,
+        on_step=on_step,
     )
     return Trained(
         architecture=architecture,

@@ -39,6 +39,7 @@ def train(
     recipe: Recipe | None = None,
     augmentation: Augmentation | None = None,
     on_epoch: OnEpoch | None = None,
+    on_step: Callable[[], object] | None = None,
 ) -> None:
     """Change a model's weights until it answers the targets.
 
@@ -56,6 +57,7 @@ def train(
         augmentation: how rows, which are pictures, are seen anew in each pass; None for noise.
         seed: what the order of the rows and the noise or the views are drawn from.
         on_epoch: called after each pass; what it raises ends the training.
+        on_step: called before each step, likewise.
 
     Raises:
         DivergedError: the loss is no number any more.
@@ -74,6 +76,8 @@ def train(
         for epoch in range(1, epochs + 1):
             total = torch.zeros(())
             for rows in torch.split(torch.randperm(len(x), generator=generator), batch):
+                if on_step is not None:
+                    on_step()
                 sums = model.sums(see(x[rows]))
                 loss = model.head.loss(sums, wanted[rows])
                 optimiser.zero_grad()

@@ -67,7 +67,7 @@ def train_in_full(
     Args:
         rows: where a process gets them from.
         section: how the final network is trained; its seed is replaced.
-        deadline: in seconds since 1970, kept to within an epoch; None for none.
+        deadline: in seconds since 1970, kept to within a step; None for none.
         one: the network.
 
     Returns:
@@ -79,18 +79,18 @@ def train_in_full(
     """
     dataset = rows.dataset()
 
-    def see(_epoch: int, _loss: float) -> None:
+    def see() -> None:
         if deadline is not None and time.time() >= deadline:
             raise _LateError
 
     try:
-        see(0, 0.0)
+        see()  # before a network is made
         trained = train_network(
             one.network,
             dataset,
             msgspec.structs.replace(section, seed=one.seed),
             spread=one.spread,
-            on_epoch=see,
+            on_step=see,
         )
     except _LateError:
         return LATE

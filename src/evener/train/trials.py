@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Final
 
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import ConvStack
-from evener.artifacts.dataset import MAIN_METRIC, Task
-from evener.artifacts.layer_graph import Recipe, Spread
+from evener.artifacts.dataset import Task
+from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.networks import Ends, Network, macs, weights
 from evener.artifacts.project import DataSection
 from evener.artifacts.score import Score
@@ -30,26 +30,20 @@ from evener.data.load import load_dataset
 from evener.errors import InputError
 from evener.train.fit import augmentation_of, ends_of
 from evener.train.head import importance, target_scaling
+from evener.train.judge import LOSS, Judge
 from evener.train.loop import one_thread
-from evener.train.metrics import quality, standard_error
 from evener.train.model import standardisation_for
-from evener.train.population.answers import answer_population
 from evener.train.population.course import Course
 from evener.train.population.course import Rows as Lesson
 from evener.train.population.decoded import member_of
-from evener.train.population.losses import LossName
+from evener.train.population.individual import Individual
+from evener.train.population.inherit import inherit
 from evener.train.population.state import State
 from evener.train.population.training import Member, Place, train_population
+from evener.train.population.weights import Weights
 
 GoOn = Callable[[Sequence[tuple[float, float]]], Sequence[bool]]
 """Says which networks go on, given the validation error and the cost of each."""
-
-LOSS: Final[dict[Task, LossName]] = {
-    "classes": "cross-entropy",
-    "labels": "binary",
-    "numbers": "squared",
-}
-"""What a population learns each task by."""
 
 _CHUNK: Final = 8  # dense ones that step together: a size that does not differ by the day
 _STATUS: Final = {"trained": "ok", "out_of_time": "out_of_budget"}
@@ -62,11 +56,14 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         network: layers or blocks.
         spread: of the weights that it begins with.
         cost: what counts beside its error where only some go on.
+        parents: networks of layers whose learning it begins from, and what they have learned; none
+            for weights that are drawn.
     """
 
     network: Network
     spread: Spread
     cost: float = 0.0
+    parents: tuple[tuple[LayerGraph, Weights], ...] = ()
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,10 +133,23 @@ def _load(folder: str, section: DataSection, sha256: str) -> Dataset:
     return dataset
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """What a trial came to.
+
+    Attributes:
+        score: of the network.
+        learned: the weights that it ended with; None where it has no quality, or of blocks.
+    """
+
+    score: Score
+    learned: Weights | None = None
+
+
 def score_rows(
     rows: Rows, terms: Terms, go_on: GoOn | None, deadline: float | None, trials: Sequence[Trial]
-) -> list[Score]:
-    """Score networks in a process of its own; see `score_together`.
+) -> list[Tried]:
+    """Score networks in a process of its own; see `try_together`.
 
     Args:
         rows: where it gets them from.
@@ -156,7 +166,7 @@ def score_rows(
             f"search.device = '{terms.device}', and torch {torch.__version__} finds no such device "
             'on this machine: write "cpu", or install a torch that was built for it'
         )
-    return score_together(trials, rows.dataset(), terms, go_on=go_on, deadline=deadline)
+    return try_together(trials, rows.dataset(), terms, go_on=go_on, deadline=deadline)
 
 
 def score_together(
@@ -168,6 +178,20 @@ def score_together(
     deadline: float | None = None,
     clock: Callable[[], float] = time.time,
 ) -> list[Score]:
+    """Return the scores that `try_together` finds, in order."""
+    tried = try_together(trials, dataset, terms, go_on=go_on, deadline=deadline, clock=clock)
+    return [one.score for one in tried]
+
+
+def try_together(
+    trials: Sequence[Trial],
+    dataset: Dataset,
+    terms: Terms,
+    *,
+    go_on: GoOn | None = None,
+    deadline: float | None = None,
+    clock: Callable[[], float] = time.time,
+) -> list[Tried]:
     """Train networks on the training split and score them on the validation split.
 
     Args:
@@ -175,12 +199,12 @@ def score_together(
         dataset: what they learn; the test split is not looked at.
         terms: how.
         go_on: decides at each rung.
-        deadline: when, by the clock, training ends, to within an epoch of a few networks; None for
+        deadline: when, by the clock, training ends, to within a step of a few networks; None for
             never.
         clock: seconds.
 
     Returns:
-        A score for each, in order. What fails is a score with a status, and changes no other.
+        What each came to, in order. What fails is a score with a status, and changes no other.
     """
     late = partial(_late, deadline, clock)
     try:
@@ -188,14 +212,16 @@ def score_together(
     except Exception as error:  # noqa: BLE001 - the contract: a failure is a score
         if len(trials) > 1:  # the others are not at fault
             return [
-                score
+                tried
                 for trial in trials
-                for score in score_together(
+                for tried in try_together(
                     [trial], dataset, terms, go_on=go_on, deadline=deadline, clock=clock
                 )
             ]
         message = str(error) or type(error).__name__
-        return [Score(id=trial.network.id, status="failed", message=message) for trial in trials]
+        return [
+            Tried(Score(id=trial.network.id, status="failed", message=message)) for trial in trials
+        ]
 
 
 def own_seed(seed: int, id_: str) -> int:
@@ -212,55 +238,13 @@ def _late(deadline: float | None, clock: Callable[[], float]) -> bool:
     return deadline is not None and clock() >= deadline
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Judge:
-    """Finds out how good states of training are.
-
-    Attributes:
-        individuals: of the trials.
-        task: what they answer.
-        inputs: rows of the validation split, standardised.
-        targets_RO: what should be answered to them.
-        scaling: mean and spread of the targets to learn, which answers of numbers lack.
-        device: that computes.
-    """
-
-    individuals: Sequence[Member]
-    task: Task
-    inputs: torch.Tensor
-    targets_RO: NDArray[np.float32]
-    scaling: tuple[NDArray[np.float64], NDArray[np.float64]]
-    device: str
-
-    def qualities(self, which: Sequence[int], states: Sequence[State]) -> list[tuple[float, float]]:
-        """Return main metric and standard error of each; -inf where answers are not finite."""
-        answers = answer_population(
-            [self.individuals[index] for index in which],
-            [state.weights for state in states],
-            self.inputs,
-            LOSS[self.task],
-            device=self.device,
-        )
-        return [self._quality(one.numpy()) for one in answers]
-
-    def _quality(self, answers_RO: NDArray[np.float32]) -> tuple[float, float]:
-        given = answers_RO
-        if self.task == "numbers":
-            mean_O, spread_O = self.scaling
-            given = (answers_RO * spread_O + mean_O).astype(np.float32)
-        if not np.isfinite(given).all():
-            return -inf, 0.0  # of rows far beyond those that it learned from
-        found = quality(self.task, self.targets_RO, given)[MAIN_METRIC[self.task]]
-        return found, standard_error(self.task, self.targets_RO, given)
-
-
 def _scored(
     trials: Sequence[Trial],
     dataset: Dataset,
     terms: Terms,
     go_on: GoOn | None,
     late: Callable[[], bool],
-) -> list[Score]:
+) -> list[Tried]:
     ends, task = ends_of(dataset), dataset.task
     individuals = [_individual(trial, ends, terms) for trial in trials]
     features, targets_RO = dataset.examples("train")
@@ -274,7 +258,7 @@ def _scored(
     )
     seen, expected_RO = dataset.examples("validation")
     inputs = torch.from_numpy((seen - mean) * scale)
-    judge = _Judge(individuals, task, inputs, expected_RO, scaling, terms.device)
+    judge = Judge(individuals, task, inputs, expected_RO, scaling, terms.device)
 
     def goes_on(which: Sequence[int], states: Sequence[State]) -> Sequence[bool]:
         errors = [1 - one for one, _ in judge.qualities(which, states)]
@@ -295,6 +279,10 @@ def _scored(
             individuals,
             lesson,
             course,
+            starts=[
+                _begun(trial, one, ends, terms)
+                for trial, one in zip(trials, individuals, strict=True)
+            ],
             rungs=terms.rungs,
             goes_on=goes_on if terms.rungs else None,
             out_of_time=late,
@@ -304,7 +292,7 @@ def _scored(
         found = judge.qualities(good, [states[index] for index in good])
     qualities = dict(zip(good, found, strict=True))
     return [
-        _score(trial, ends, states[index], qualities.get(index))
+        _tried(trial, ends, states[index], qualities.get(index))
         for index, trial in enumerate(trials)
     ]
 
@@ -357,6 +345,22 @@ def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
         spread=trial.spread,
         dropout=terms.dropout,
     )
+
+
+def _begun(trial: Trial, member: Member, ends: Ends, terms: Terms) -> Weights | None:
+    """Return what a network begins from: what its parents learned; None if it has no parents."""
+    parents = [
+        (_individual(Trial(network=graph, spread=trial.spread), ends, terms), learned)
+        for graph, learned in trial.parents
+    ]
+    layers = [(one, learned) for one, learned in parents if isinstance(one, Individual)]
+    return inherit(member, layers) if layers and isinstance(member, Individual) else None
+
+
+def _tried(trial: Trial, ends: Ends, state: State, found: tuple[float, float] | None) -> Tried:
+    score = _score(trial, ends, state, found)
+    known = score.quality is not None and isinstance(trial.network, LayerGraph)
+    return Tried(score, state.weights if known else None)
 
 
 def _score(trial: Trial, ends: Ends, state: State, found: tuple[float, float] | None) -> Score:

@@ -1,23 +1,28 @@
 """Find a network for rows that are in memory, and train it: a search without a project or files."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
-from evener.artifacts.dataset import MAIN_METRIC
+from evener.artifacts.front import Scored
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import macs
-from evener.artifacts.project import TrainSection
-from evener.errors import DivergedError, InputError
-from evener.search.evolution import Evolution
+from evener.artifacts.project import DataSection, TrainSection
+from evener.artifacts.search_section import SearchSection
+from evener.errors import InputError
 from evener.search.layer_space import LayerSpace
 from evener.search.nsga2 import Nsga2
+from evener.search.rivals import Rivals
+from evener.workflow.chunks import Crew, Here
+from evener.workflow.generations import evolve
+from evener.workflow.trial_batches import TrialBatches
 
 if TYPE_CHECKING:
     from evener.data.dataset import Dataset
     from evener.train.fit import Trained
+    from evener.workflow.search_setup import Candidate
 
 _POPULATION: Final = 6
 
@@ -50,7 +55,7 @@ class Effort:
 
 
 def find_network(
-    dataset: "Dataset", effort: Effort = Effort(), *, clock: Callable[[], float] = time.monotonic
+    dataset: "Dataset", effort: Effort = Effort(), *, clock: Callable[[], float] = time.time
 ) -> LayerGraph:
     """Search for the network of dense layers that predicts the validation rows best.
 
@@ -60,40 +65,63 @@ def find_network(
     Args:
         dataset: learned from by its training split, chosen for by its validation split.
         effort: how hard to look.
-        clock: seconds that only go forward.
+        clock: seconds since 1970.
 
     Raises:
         InputError: an effort that finds nothing; each network that was tried diverged.
     """
-    from evener.train.fit import ends_of
-
     if effort.networks < 1:
         raise InputError(f"{effort.networks} networks to try: give 1 or more")
-    space = LayerSpace(depth=effort.depth, widths=effort.widths, max_nodes=None)
-    algorithm = Nsga2(space, population=_POPULATION, children=_POPULATION)
-    evolution = Evolution(space, algorithm, seed=effort.seed, objectives=2)
-    deadline = inf if effort.budget_s is None else clock() + effort.budget_s
-    ends = ends_of(dataset)
-    metric = MAIN_METRIC[dataset.task]
-    tried: list[tuple[float, int, LayerGraph]] = []
-    while evolution.evaluated < effort.networks and (clock() < deadline or not tried):
-        asked = evolution.ask()
-        if not asked:
-            break
-        for graph in asked[: effort.networks - evolution.evaluated]:
-            if tried and clock() >= deadline:
-                break
-            error = _error(graph, dataset, effort, metric)
-            cost = macs(graph, ends)
-            tried.append((error, cost, graph))
-            evolution.tell({graph.id: None if error == inf else (error, float(cost))})
-    error, _, graph = min(tried, key=lambda one: (one[0], one[1], one[2].id))
-    if error == inf:
-        raise InputError(
-            f"each of {len(tried)} networks diverged at a learning rate of "
-            f"{effort.learning_rate:g}: lower it"
+    begun = clock()
+    with Crew[Any, Any](Here) as crew:
+        begin = partial(_search, dataset, effort, crew, clock)
+        rivals = begin(effort.networks)
+        evolve(
+            rivals,
+            generations=effort.networks,  # each tries one network or more
+            left_s=lambda: None if effort.budget_s is None else begun + effort.budget_s - clock(),
+            after=lambda _pace: None,
         )
-    return graph
+        if not rivals.known:  # there was no time for any
+            rivals = begin(1)
+            rivals.advance(None)
+    front = rivals.front()  # the best first, of equally good ones the cheapest
+    if not front:
+        raise _nothing_found(rivals.state().scored, effort)
+    return front[0]
+
+
+def _search(
+    dataset: "Dataset",
+    effort: Effort,
+    crew: Crew[Any, Any],
+    clock: Callable[[], float],
+    most: int,
+) -> "Rivals[LayerGraph]":
+    from evener.train.fit import ends_of
+    from evener.train.trials import Rows
+
+    ends = ends_of(dataset)
+    space = LayerSpace(depth=effort.depth, widths=effort.widths, max_nodes=None)
+
+    def prices(networks: "Sequence[Candidate]") -> list[tuple[float, ...]]:
+        return [(float(macs(one, ends)),) for one in networks]
+
+    rows = Rows("", DataSection(source=dataset.name), dataset.sha256, loaded=dataset)
+    section = SearchSection(epochs=effort.trial_epochs)
+    train = _section(effort, effort.trial_epochs)
+    return Rivals(
+        space,
+        Nsga2(space, population=_POPULATION, children=_POPULATION),
+        seed=effort.seed,
+        population=_POPULATION,
+        most=most,
+        evaluate=TrialBatches(rows, section, train, prices, crew, clock),
+        prices=prices,
+        names=("macs",),
+        limits=lambda _network: 0.0,
+        alone=True,
+    )
 
 
 def train_found(graph: LayerGraph, dataset: "Dataset", effort: Effort = Effort()) -> "Trained":
@@ -112,14 +140,15 @@ def train_found(graph: LayerGraph, dataset: "Dataset", effort: Effort = Effort()
     return train_network(graph, dataset, _section(effort, effort.epochs))
 
 
-def _error(graph: LayerGraph, dataset: "Dataset", effort: Effort, metric: str) -> float:
-    from evener.train.fit import train_network
-
-    try:
-        trained = train_network(graph, dataset, _section(effort, effort.trial_epochs))
-    except DivergedError:
-        return inf
-    return 1 - trained.validation[metric]
+def _nothing_found(tried: Sequence[Scored], effort: Effort) -> InputError:
+    if all(one.score.status == "diverged" for one in tried):
+        return InputError(
+            f"each of {len(tried)} networks diverged at a learning rate of "
+            f"{effort.learning_rate:g}: lower it"
+        )
+    told = next((one.score for one in tried if one.score.status != "diverged"), None)
+    why = "" if told is None else f": {told.status}: {told.message}"
+    return InputError(f"none of {len(tried)} networks could be scored{why}; give other rows")
 
 
 def _section(effort: Effort, epochs: int) -> TrainSection:

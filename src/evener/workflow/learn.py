@@ -95,12 +95,14 @@ class Learning:
         """Evolve networks, train the best in full, and choose one."""
         wanted = self._wanted(facts.value)
         planned = planned_cost(self._project, self._folder, wanted.ends, self._progress)
-        inputs = {
+        rows_and_code = {
             "data": facts.value.sha256,
-            "wanted": wanted,
-            "planned": None if planned is None else planned.depends_on,
             "code": code_version("search", "train"),
             "packages": package_versions(),
+        }
+        inputs = rows_and_code | {
+            "wanted": wanted,
+            "planned": None if planned is None else planned.depends_on,
         }
 
         def make() -> Front:
@@ -115,7 +117,7 @@ class Learning:
                     wanted,
                     rows,
                     path=self._steps.folder / f"{SearchState.kind}.json",
-                    inputs=inputs | {"wanted": msgspec.structs.replace(wanted, section=None)},
+                    inputs=rows_and_code,
                     crew=crew,
                     planned=planned,
                     tell=self._progress,

@@ -102,6 +102,19 @@ class NetworkCost:
                 self._known[one.id] = self._cost(one)
         return [self._known[one.id] for one in networks]
 
+    def most(self, figure: str) -> float | None:
+        """Return the most that hard requirements allow of a figure of the plan; None for all.
+
+        Args:
+            figure: such as "period_s".
+        """
+        allowed = [
+            1 / one.limit if figure == "period_s" else one.limit
+            for name, one in self._limited
+            if name == figure
+        ]
+        return min(allowed, default=None)
+
     def violation(self, network: Found) -> float:
         """Return by how much a network breaks hard requirements on its size and its plan.
 

@@ -60,7 +60,9 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
         baselines: the same of what the search is held against, by name.
         recommended: what is best on the validation split: the chosen network, or a simple model.
         evaluations: networks that the search trained.
-        elapsed_s: how long it took, in seconds.
+        elapsed_s: how long it took, in seconds, the trials of random search included.
+        full_s: of these, how long training in full took.
+        simple_s: how long fitting the simple models took beside it.
         front: networks than which no other is both better and cheaper, cheapest first.
         found: all of it.
         kept: whether it had been searched before, with all the same.
@@ -73,6 +75,8 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     recommended: Recommended
     evaluations: int
     elapsed_s: float
+    full_s: float
+    simple_s: float
     front: tuple[Member, ...]
     found: Front
     kept: bool
@@ -118,7 +122,8 @@ def search_project(
         return _result(
             front.value,
             baselines.value,
-            elapsed_s=_elapsed(steps.folder) or front.made.took_s,
+            spent_s=_spent(steps.folder) or (front.made.took_s, 0.0),
+            simple_s=baselines.made.took_s,
             kept="search" in steps.kept,
         )
 
@@ -145,7 +150,14 @@ def _changed(project: Project, algorithm: AlgorithmName | None, budget: str | No
     return msgspec.structs.replace(project, search=section)
 
 
-def _result(front: Front, baselines: Baselines, *, elapsed_s: float, kept: bool) -> SearchResult:
+def _result(
+    front: Front,
+    baselines: Baselines,
+    *,
+    spent_s: tuple[float, float],
+    simple_s: float,
+    kept: bool,
+) -> SearchResult:
     by_id = {one.score.id: one for one in front.scored}
     members = tuple(_member(front, by_id[id_]) for id_ in front.front)
     chosen = front.retrained_of(front.chosen)
@@ -159,7 +171,9 @@ def _result(front: Front, baselines: Baselines, *, elapsed_s: float, kept: bool)
         baselines=tests | simple,
         recommended=recommend(front, baselines),
         evaluations=len(front.scored),
-        elapsed_s=elapsed_s,
+        elapsed_s=spent_s[0],
+        full_s=spent_s[1],
+        simple_s=simple_s,
         front=members,
         found=front,
         kept=kept,
@@ -184,8 +198,9 @@ def _test(full: Retrained | None) -> float | None:
     return None if full is None else full.test_quality
 
 
-def _elapsed(state: Path) -> float | None:
+def _spent(state: Path) -> tuple[float, float] | None:
     try:
-        return load(state / f"{SearchState.kind}.json", SearchState).made.took_s
+        kept = load(state / f"{SearchState.kind}.json", SearchState)
     except InvalidFileError:
         return None
+    return kept.made.took_s, kept.value.full_s

@@ -19,6 +19,7 @@ from evener.search.bandit import Arm
 from evener.search.chain_space import ChainSpace
 from evener.search.chaos.domains import compensate, draw_start
 from evener.search.layer_space import LayerSpace
+from evener.search.model import Reference
 from evener.search.paper import Paper
 from evener.search.rivals import Prices
 from evener.search.space import Space, costs_of
@@ -45,8 +46,16 @@ def space_of(section: SearchSection, ends: Ends) -> Space[Candidate]:
     Args:
         section: of the project.
         ends: what they stand between.
+
+    Raises:
+        InputError: blocks of convolutions, which are to inherit what was learned.
     """
     picture = picture_of_blocks(section, ends)
+    if picture is not None and section.inherit:
+        raise InputError(
+            "search.inherit = true passes on what layers have learned, and these networks are "
+            'blocks of convolutions: write search.networks = "layers", or search.inherit = false'
+        )
     if picture is not None:
         return block_space(section, picture)
     widths = section.widths or widths_for(ends.features)
@@ -80,7 +89,12 @@ def widths_for(features: int) -> tuple[int, ...]:
 
 
 def algorithm_of(
-    section: SearchSection, space: Space[Candidate], prices: Prices[Candidate]
+    section: SearchSection,
+    space: Space[Candidate],
+    prices: Prices[Candidate],
+    *,
+    reference: Reference = (),
+    children: int | None = None,
 ) -> Algorithm:
     """Return how the search goes on.
 
@@ -88,6 +102,8 @@ def algorithm_of(
         section: of the project.
         space: what genomes mean.
         prices: what is made small beside the error, known before an evaluation.
+        reference: limits on the error and on that, beyond which a network is of no use.
+        children: of a generation, but for "paper"; the population's size if None.
     """
     if section.algorithm == "paper":
         return Paper(
@@ -101,10 +117,38 @@ def algorithm_of(
     return make_algorithm(
         section.algorithm,
         space,
-        children=section.population,
+        children=children or section.population,
         objectives=2,
         costs=costs_of(space, prices),
+        reference=reference,
     )
+
+
+def reference_of(
+    section: SearchSection,
+    quality: float | None,
+    size_bytes: float | None,
+    planned: NetworkCost | None = None,
+) -> Reference:
+    """Return the limits of requirements on the error and the cost, None where there is none.
+
+    Args:
+        section: names the cost.
+        quality: the least that a network must come to, if there is a limit.
+        size_bytes: what its file may weigh, likewise.
+        planned: what the best plans come to, which limits their figures, likewise.
+
+    Example:
+        >>> reference_of(SearchSection(cost="weights"), 0.75, 44_096)
+        (0.25, 10000.0)
+    """
+    most = None
+    if section.cost == "weights" and size_bytes is not None:
+        most = max(size_bytes - _BESIDE, 0.0) / _BYTES
+    elif section.cost in OF_PLANS and planned is not None:
+        most = planned.most(OF_PLANS[section.cost])
+    error = None if quality is None else 1 - quality
+    return () if error is None and most is None else (error, most)
 
 
 def spread_of(network: Candidate, section: SearchSection) -> Spread:

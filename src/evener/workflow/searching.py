@@ -6,14 +6,13 @@ there, and ends as if nothing had happened.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from evener.artifacts.files import Kept, digest, load, save
+from evener.artifacts.files import Kept, load, save
 from evener.artifacts.front import Front, Generation, Scored
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import TrainSection
@@ -23,19 +22,22 @@ from evener.artifacts.search_state import SearchState
 from evener.errors import EvenerError, InputError, InvalidFileError
 from evener.workflow.chunks import Crew
 from evener.workflow.finalists import Finalists
+from evener.workflow.generations import evolve
+from evener.workflow.learned import Learned
 from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
+from evener.workflow.pace import Pace, children_of, epochs_of
+from evener.workflow.search_keys import COURSE, TRIALS, keys_of
+from evener.workflow.trial_batches import TrialBatches
 
 if TYPE_CHECKING:
+    from evener.search.algorithm import Algorithm
     from evener.search.choose import Rated
-    from evener.train.trials import Rows, Trial
+    from evener.train.trials import Rows
     from evener.workflow.search_setup import Candidate
 
 SHARE: Final = 0.75
 """Of the budget, that generations may take; training the best in full has the rest."""
-
-_INPUTS: Final = "inputs"
-_BOUNDS: Final = ("budget", "generations", "evaluations", "finalists", "seeds", "together")
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +67,7 @@ class Searching:
         wanted: what it is for.
         rows: what networks learn.
         path: file of its state.
-        inputs: all that scores depend on, encodable as JSON.
+        inputs: what the rows, the code and the packages are, encodable as JSON.
         crew: processes that train.
         planned: what the best plans of networks come to, where that counts; None where not.
         tell: told how far it is.
@@ -85,20 +87,30 @@ class Searching:
         clock: Callable[[], float] = time.time,
     ) -> None:
         from evener.search.rivals import Rivals
-        from evener.workflow.search_setup import algorithm_of, limits_of, prices_of, space_of
+        from evener.workflow.search_setup import limits_of, prices_of, reference_of, space_of
 
         section = wanted.section
         self._wanted, self._section, self._rows = wanted, section, rows
         self._path, self._crew, self._tell, self._clock = path, crew, tell, clock
-        bare = msgspec.structs.replace(section, **dict.fromkeys(_BOUNDS))
-        self._key = digest({"inputs": dict(inputs), "section": bare})
-        state = self._read()
+        self._keys = keys_of(wanted, inputs, planned)
+        kept = self._read()
+        # Of another course of the search, what its trials came to is known all the same.
+        state = None if kept is None or kept.made_from[COURSE] != self._keys[COURSE] else kept
+        self._learned = Learned(path.with_name("learned")) if section.inherit else None
+        if state is not None and self._learned is not None and not self._learned.holds(state.value):
+            state = None  # what was learned is not there any more, so that it begins anew
+        again = kept is not None and not section.rungs and self._learned is None
+        known = kept.value.all_scores if again and kept is not None else ()
+        self._epochs = None if kept is None else kept.value.epochs
+        self._children = None if state is None else state.value.children
+        self._full_s = 0.0
         self._begun = clock() - (0.0 if state is None else state.made.took_s)
         self._prices = prices_of(section, wanted.ends, planned)
-        space = space_of(section, wanted.ends)
+        self._space = space_of(section, wanted.ends)
+        self._reference = reference_of(section, wanted.quality, wanted.size_bytes, planned)
         self._rivals = Rivals(
-            space,
-            algorithm_of(section, space, self._prices),
+            self._space,
+            self._algorithm(),
             seed=section.seed,
             population=section.population,
             most=section.most,
@@ -107,6 +119,7 @@ class Searching:
             names=(section.cost,),
             limits=limits_of(wanted.size_bytes, wanted.ends, planned),
             state=None if state is None else state.value,
+            known=known,
         )
 
     @property
@@ -121,14 +134,62 @@ class Searching:
             InputError: nothing could be scored, for the budget or a limit.
             EvenerError: nothing could be scored for another reason.
         """
+        from evener.workflow.search_setup import fixed_network
+
         limit_s = SHARE * self._section.budget_s
-        while len(self._rivals.generations) < self._section.generations:
-            left_s = limit_s - self.spent_s
-            if left_s <= 0 or not self._rivals.advance(left_s):
-                break
-            self._write()
-            self._say()
+        if self._epochs is None:
+            fixed = fixed_network(self._section, self._wanted.ends)
+            self._epochs = epochs_of(self._section, self._trials().epoch_s(fixed), limit_s)
+        evolve(
+            self._rivals,
+            generations=self._section.generations,
+            left_s=lambda: limit_s - self.spent_s,
+            after=self._after,
+        )
         return self._finish()
+
+    def _after(self, pace: Pace | None) -> None:
+        """Fit the next generation to the time that is left, and write all that is known."""
+        if pace is not None:
+            self._children = children_of(self._section, pace)
+            self._rivals.turn(self._algorithm())
+        self._write()
+        self._say()
+
+    def _trials(self) -> TrialBatches:
+        section = msgspec.structs.replace(
+            self._section, epochs=self._epochs or self._section.epochs
+        )
+        return TrialBatches(
+            rows=self._rows,
+            section=section,
+            train=self._wanted.train,
+            prices=self._prices,
+            crew=self._crew,
+            clock=self._clock,
+            learned=self._learned,
+        )
+
+    def _evaluate(
+        self,
+        batch: Sequence["Candidate"],
+        *,
+        budget_s: float | None,
+        seed: int,
+        parents: Mapping[str, Sequence[str]],
+    ) -> list[Score]:
+        return self._trials()(batch, budget_s=budget_s, seed=seed, parents=parents)
+
+    def _algorithm(self) -> "Algorithm":
+        from evener.workflow.search_setup import algorithm_of
+
+        return algorithm_of(
+            self._section,
+            self._space,
+            self._prices,
+            reference=self._reference,
+            children=self._children,
+        )
 
     def _say(self) -> None:
         if self._tell is None or not self._rivals.generations:
@@ -137,43 +198,6 @@ class Searching:
         self._tell(
             progress_of(last, done, self._section, self.spent_s), done, self._section.generations
         )
-
-    def _evaluate(
-        self, batch: Sequence["Candidate"], *, budget_s: float | None, seed: int
-    ) -> list[Score]:
-        """Score networks by a short training, in parts that do not depend on who does them."""
-        from evener.search.halving import best_third
-        from evener.train.trials import Terms, Trial, score_rows
-        from evener.workflow.search_setup import spread_of
-
-        section, train = self._section, self._wanted.train
-        terms = Terms(
-            epochs=section.epochs,
-            batch=train.batch,
-            learning_rate=train.learning_rate,
-            seed=seed,
-            rungs=section.rungs,
-            device=section.device,
-            shift=train.shift,
-            mirror=train.mirror,
-            dropout=train.dropout,
-            class_weight=train.class_weight,
-            rows=section.rows,
-        )
-        trials = [
-            Trial(network=one, spread=spread_of(one, section), cost=prices[0])
-            for one, prices in zip(batch, self._prices(batch), strict=True)
-        ]
-        # The costliest first: what is left at the end is short, whoever does it.
-        ordered = sorted(trials, key=lambda one: (-one.cost, one.network.id))
-        count = -(-len(ordered) // section.together)
-        bounds = [len(ordered) * number // count for number in range(count + 1)]
-        parts = [tuple(ordered[first:last]) for first, last in pairwise(bounds)]
-        deadline = None if budget_s is None else self._clock() + budget_s
-        act = partial(score_rows, self._rows, terms, best_third, deadline)
-        found = [score for part in self._crew.map(act, parts, _lost) for score in part]
-        by_id = {score.id: score for score in found}
-        return [by_id[one.id] for one in batch]
 
     def _finish(self) -> Front:
         from evener.workflow.search_setup import beginnings_of, fixed_network
@@ -184,7 +208,9 @@ class Searching:
             raise _nothing_found(state.scored, self._section)
         fixed = fixed_network(self._section, self._wanted.ends)
         left_s = max(self._section.budget_s - self.spent_s, 0.0)
-        [score] = self._evaluate([fixed], budget_s=left_s, seed=self._section.seed)
+        trials = replace(self._trials(), learned=None)  # nobody descends from it
+        [score] = trials([fixed], budget_s=left_s, seed=self._section.seed, parents={})
+        begun_s = self.spent_s
         finals = Finalists(
             section=self._section,
             train=self._wanted.train.plain,
@@ -194,6 +220,7 @@ class Searching:
             deadline=self._begun + self._section.budget_s,
             tell=self._tell or _nobody,
         ).choose(state, rated, fixed)
+        self._full_s = self.spent_s - begun_s
         self._write()
         return Front(
             scored=state.scored,
@@ -225,10 +252,17 @@ class Searching:
             kept = load(self._path, SearchState)
         except InvalidFileError:
             return None  # none yet, damaged, or of another version
-        return kept if kept.made_from.get(_INPUTS) == self._key else None
+        same = kept.made_from.get(TRIALS) == self._keys[TRIALS]
+        return kept if same and COURSE in kept.made_from else None
 
     def _write(self) -> None:
-        save(self._path, self._rivals.state(), made_from={_INPUTS: self._key}, took_s=self.spent_s)
+        state = msgspec.structs.replace(
+            self._rivals.state(),
+            epochs=self._epochs,
+            children=self._children,
+            full_s=self._full_s,
+        )
+        save(self._path, state, made_from=self._keys, took_s=self.spent_s)
 
 
 def progress_of(last: Generation, done: int, section: SearchSection, spent_s: float) -> str:
@@ -253,11 +287,6 @@ def progress_of(last: Generation, done: int, section: SearchSection, spent_s: fl
 
 def _nobody(_message: str, _done: int, _of: int) -> None:
     """Hear how far a search is, and do nothing."""
-
-
-def _lost(part: "Sequence[Trial]") -> list[Score]:
-    message = "three processes that trained it ended; give it more memory, or make it smaller"
-    return [Score(id=one.network.id, status="failed", message=message) for one in part]
 
 
 def _nothing_found(scored: Sequence[Scored], section: SearchSection) -> EvenerError:

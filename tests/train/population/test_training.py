@@ -260,8 +260,9 @@ def test_a_training_goes_on_from_states_as_if_it_had_never_stopped() -> None:
         assert_alike(one.weights, other.weights, rtol=1e-12)
 
 
-def test_when_the_time_is_up_what_was_learned_is_kept() -> None:
-    answers = iter([False, True])
+@pytest.mark.parametrize("steps", [5, 7, 9])
+def test_when_the_time_is_up_what_whole_epochs_learned_is_kept(steps: int) -> None:
+    answers = iter([*[False] * steps, True])
     rows, course = rows_of(40, "cross-entropy", inputs=20), Course(epochs=4, batch=8)
 
     [state] = train_population(
@@ -272,6 +273,9 @@ def test_when_the_time_is_up_what_was_learned_is_kept() -> None:
     assert state.message == "the time was up after 1 of 4 epochs; give more"
     [one] = train_population(MIXED[:1], rows, Course(epochs=1, batch=8), place=DOUBLE)
     assert_alike(state.weights, one.weights, rtol=1e-12)
+    rest = train_population(MIXED[:1], rows, course, starts=[state], place=DOUBLE)
+    [whole] = train_population(MIXED[:1], rows, course, place=DOUBLE)
+    assert_alike(rest[0].weights, whole.weights, rtol=1e-12)
 
 
 def test_steps_that_wait_for_nothing_come_to_the_same_bits(

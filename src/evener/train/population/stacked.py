@@ -20,6 +20,11 @@ from evener.train.population.streams import epoch_order, epoch_views
 from evener.train.population.weights import Weights
 
 
+def never() -> bool:
+    """Say that there is time left."""
+    return False
+
+
 class Stacked(Generic[TraineeT]):
     """Individuals of one stack while they are trained together.
 
@@ -60,15 +65,15 @@ class Stacked(Generic[TraineeT]):
 
         Args:
             epochs: that they should have been trained for in the end.
-            out_of_time: asked before each epoch; if so, those that still train end there.
+            out_of_time: asked before each step. If so, those that still train end with the last
+                epoch that is whole.
         """
         ended: dict[int, State] = {}
         places = list(range(len(self._individuals)))
         while places and self._states[0].epochs < epochs:
-            if out_of_time():
+            if out_of_time() or not self._epoch(self._states[0].epochs, out_of_time):
                 self._states = [_late(one, self._course.epochs) for one in self._states]
                 break
-            self._epoch(self._states[0].epochs)
             left = [row for row, one in enumerate(self._states) if one.status == "training"]
             if len(left) < len(places):
                 ended |= dict(zip(places, self._states, strict=True))
@@ -95,7 +100,11 @@ class Stacked(Generic[TraineeT]):
         )
         self._steps: dict[int, tuple[Step, Callable[[], None]]] = {}
 
-    def _epoch(self, epoch: int) -> None:
+    def _epoch(self, epoch: int, out_of_time: Callable[[], bool]) -> bool:
+        """Take the steps of an epoch; if the time is up before the last, undo them: False."""
+        stacks = (self._weights, *self._memory)
+        blocks = [block for one in stacks for block in one.blocks]
+        before = [] if out_of_time is never else [block.clone() for block in blocks]
         count = len(self._rows.inputs)
         order_NP = epoch_order(self._individuals, epoch, count).to(self._device)
         self._total_P.zero_()
@@ -105,6 +114,10 @@ class Stacked(Generic[TraineeT]):
         batch = self._course.batch
         batches = zip(torch.split(order_NP, batch), torch.split(views_NP, batch), strict=True)
         for number, (rows_BP, views_BP) in enumerate(batches):
+            if number and out_of_time():
+                for block, kept in zip(blocks, before, strict=True):
+                    block.copy_(kept)
+                return False
             step = epoch * self._per_epoch + number
             self._optimiser.pace(step + 1, self._course.scale(step, count))
             if self._dropout is not None:
@@ -114,6 +127,7 @@ class Stacked(Generic[TraineeT]):
             one.views.copy_(views_BP.T.flatten())
             take()
         self._states = self._told(epoch + 1, (self._total_P / count).tolist())
+        return True
 
     def _step_of(self, batch: int) -> tuple[Step, Callable[[], None]]:
         """Return the step over so many rows, and what takes it."""

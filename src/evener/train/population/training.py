@@ -15,7 +15,7 @@ from evener.train.population.dense import Dense
 from evener.train.population.individual import Individual
 from evener.train.population.kinds import Group, Kind, TraineeT
 from evener.train.population.optimiser import memories
-from evener.train.population.stacked import Stacked
+from evener.train.population.stacked import Stacked, never
 from evener.train.population.state import State
 from evener.train.population.weights import Weights
 
@@ -51,7 +51,7 @@ def train_population(
     starts: Sequence[Weights | State | None] | None = None,
     rungs: Sequence[int] = (),
     goes_on: GoesOn | None = None,
-    out_of_time: Callable[[], bool] = lambda: False,
+    out_of_time: Callable[[], bool] = never,
     place: Place = CPU,
 ) -> list[State]:
     """Train individuals together, each as if it were alone, to rounding.
@@ -66,7 +66,8 @@ def train_population(
         rungs: epochs after which some leave; those that stay are put into fewer stacks.
         goes_on: asked at each rung, with the numbers and states of those that still train; returns
             which of them go on (successive halving, where it keeps the best share of them).
-        out_of_time: asked before each epoch of each chunk; if so, what still trains ends there.
+        out_of_time: asked before each step of each chunk; if so, what still trains ends with the
+            last epoch that is whole.
         place: where.
 
     Returns:

@@ -1,0 +1,71 @@
+"""Fit trials and generations to the time that a search has, by the speed that was measured."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from evener.artifacts.search_section import SearchSection
+
+_FEWEST: Final = 12  # networks that are to be tried, whatever the budget
+_FEW: Final = 2  # networks of the smallest generation
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How quickly a generation went by.
+
+    Attributes:
+        done: generations that are over.
+        tried: networks that were trained for the last one, those of random search included.
+        took_s: for how long, in seconds.
+        left_s: time for the generations to come, in seconds; None for no limit.
+    """
+
+    done: int
+    tried: int
+    took_s: float
+    left_s: float | None
+
+
+def epochs_of(section: SearchSection, each_s: float | None, limit_s: float) -> int:
+    """Return how many epochs a trial may have so that some networks can be tried at all.
+
+    As many as were asked for, or so many that twelve networks, and as many of random search, can be
+    tried one after another; together, and on several cores, they are more.
+
+    Args:
+        section: epochs that were asked for.
+        each_s: how long a middling network takes for one, in seconds; None if nobody knows.
+        limit_s: time for all trials, in seconds.
+
+    Example:
+        >>> section = SearchSection(epochs=15)
+        >>> epochs_of(section, 0.1, 450.0), epochs_of(section, 3.0, 450.0)
+        (15, 6)
+    """
+    if not each_s:
+        return section.epochs
+    return max(min(section.epochs, int(limit_s / (2 * _FEWEST * each_s))), 1)
+
+
+def children_of(section: SearchSection, pace: Pace) -> int:
+    """Return how many networks a generation may have so that there is time for all generations.
+
+    A search that sees what came of few networks before it breeds more finds better ones than one
+    that tries as many in two or three large generations. Half of the time is random search's.
+
+    Args:
+        section: population and generations that were asked for.
+        pace: of the last generation.
+
+    Example:
+        >>> section = SearchSection(population=10, generations=6)
+        >>> children_of(section, Pace(done=1, tried=20, took_s=20.0, left_s=300.0))
+        10
+        >>> children_of(section, Pace(done=1, tried=20, took_s=20.0, left_s=40.0))
+        4
+    """
+    to_come = section.generations - pace.done
+    if pace.left_s is None or to_come < 1 or not pace.tried or pace.took_s <= 0:
+        return section.population
+    affordable = pace.left_s * pace.tried / pace.took_s / 2
+    return max(min(section.population, int(affordable / to_come)), _FEW)
