@@ -44,10 +44,12 @@ def fit_peers(dataset: Dataset, *, seed: int) -> list[Figure]:
     rounds = int(min(_WORK / (features.size * _trees(dataset)), _ROUNDS))
     boosting = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     perceptron = _perceptron(seed=seed, classes=classes)
-    models = {"MLP, early stopping": make_pipeline(StandardScaler(copy=False), perceptron)}
+    models: dict[str, Any] = {}
     if rounds >= _FEWEST:
         name = f"HistGradientBoosting, {rounds} rounds"
         models[name] = boosting(max_iter=rounds, random_state=seed)
+    # The last, for it scales the rows where they stand: wide ones do not fit into memory twice.
+    models["MLP, early stopping"] = make_pipeline(StandardScaler(copy=False), perceptron)
     return [_fitted(name, model, dataset, features, wanted) for name, model in models.items()]
 
 

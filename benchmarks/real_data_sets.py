@@ -206,7 +206,7 @@ SETS: Final = (
             target="income",
             bins=16,
         ),
-        search=_searching(3, population=8, widths=(16, 32, 64, 128)),
+        search=_searching(3, population=8, widths=(16, 32, 64, 128), generations=60),
         train=TrainSection(epochs=15, batch=256, learning_rate=0.004, dropout=0.4),
         metrics=("auc", "accuracy"),
         bars=(Bar("evolved", "auc", 0.91), Bar("recommended", "auc", 0.925)),

@@ -11,6 +11,7 @@ import real_data
 import real_data_sets
 from PIL import Image
 from real_data_page import Measured, verdicts
+from real_data_peers import fit_peers
 from real_data_sets import Bar, RealSet
 
 from evener.artifacts.project import DataSection, SearchSection, TrainSection
@@ -29,8 +30,8 @@ MODELS = [
     "forest",
     "boosting",
     "recommended",
-    "scikit-learn MLP",
     "scikit-learn HistGradientBoosting",
+    "scikit-learn MLP",
 ]
 
 
@@ -108,6 +109,17 @@ def test_the_recommended_model_is_best_on_the_validation_rows(sets: Path) -> Non
         one.validation["accuracy"] for one in families
     )
     assert of["scikit-learn MLP"].validation == {}  # it learned from these rows
+
+
+def test_peers_learn_rows_as_they_stand(sets: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{x:.3f},{'up' if x > 100 else 'down'}" for x in rng.uniform(99, 101, 300)]
+    (sets / "far.csv").write_text("\n".join(["x,y", *rows]))
+    dataset = load_dataset(DataSection(source="far.csv", target="y"), sets)
+
+    found = {one.what: one.test["accuracy"] for one in fit_peers(dataset, seed=0)}
+
+    assert found["scikit-learn HistGradientBoosting"] > 0.95
 
 
 def test_each_row_is_tested_in_one_fold(sets: Path) -> None:

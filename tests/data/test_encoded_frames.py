@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from evener.artifacts.encoding import CategoryColumn, Encoding, NumberColumn
+from evener.artifacts.project import DataSection
 from evener.artifacts.tensor import Tensor
+from evener.data.load import load_dataset
 from evener.data.source import Source
 from evener.data.table_frames import read_rows
 from evener.errors import InvalidDataError
@@ -68,3 +70,22 @@ def test_a_network_that_reads_something_else_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(InvalidDataError, match=r"become 5 numbers a row.* reads 'x' \[1, 3\]"):
         list(read_rows(tmp_path / "rows.csv", inputs, encoding=ENCODING).frames)
+
+
+def test_bins_and_runs_of_words_are_those_of_training(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    words = ("good", "bad", "film", "plot")
+    table = [
+        f"{size:.3f},{' '.join(rng.choice(words, 4))},{'up' if size > 0 else 'down'}"
+        for size in rng.normal(size=60)
+    ]
+    (tmp_path / "rows.csv").write_text("\n".join(["size,text,label", *table]))
+    section = DataSection(source="rows.csv", text="text", text_run=2, bins=4)
+    dataset = load_dataset(section, tmp_path)
+    inputs = (Tensor(name="features", shape=(1, dataset.features.shape[1]), dtype="float32"),)
+
+    source = read_rows(tmp_path / "rows.csv", inputs, encoding=dataset.encoding)
+
+    assert dataset.bins == (1, 2, 3, 4)
+    assert "text:good film" in dataset.feature_names
+    np.testing.assert_array_equal([one.frame[0][0] for one in source.frames], dataset.features)
