@@ -50,6 +50,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         load: of the machine when it began and ended, processes that wanted a core.
         commit: by whose code.
         folds: whose mean it is.
+        apart_s: seconds that each other thing took, which are not of the budget, by its name.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     load: tuple[float, float]
     commit: str
     folds: int = 1
+    apart_s: dict[str, float] = {}
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +145,7 @@ def _section(found: Measured, one: RealSet) -> Section:
         f"{found.evaluations} networks in {found.generations} generations"
         + (f" of {found.folds} folds" if found.folds > 1 else "")
         + f", as many by random search; load {found.load[0]:.1f} to {found.load[1]:.1f}; "
-        f"commit {found.commit}." + (f" Note: {one.note}." if one.note else "")
+        f"commit {found.commit}." + _apart(found) + (f" Note: {one.note}." if one.note else "")
     )
     table = Table(
         ("", "model", *one.metrics, f"{found.metric}, validation", "seconds", "trainings"),
@@ -151,6 +153,14 @@ def _section(found: Measured, one: RealSet) -> Section:
         words=2,
     )
     return Section(one.title, text=(text,), tables=(table,))
+
+
+def _apart(found: Measured) -> str:
+    """Say what took time outside the budget."""
+    if not found.apart_s:
+        return ""
+    took = ", ".join(f"{what} {show(took_s, 'time')}" for what, took_s in found.apart_s.items())
+    return f" Apart from the budget: {took}."
 
 
 def _row(figure: Figure, metric: str, metrics: Sequence[str]) -> tuple[str, ...]:

@@ -152,10 +152,11 @@ def _searching(epochs: int, **choices: Any) -> SearchSection:  # noqa: ANN401 - 
 
 _TEXTS: Final[dict[str, Any]] = {"population": 6, "widths": (16, 32, 64, 128), "depth": 2}
 _PICTURES: Final[dict[str, Any]] = {
-    "population": 4,
+    "population": 6,
+    "rows": 10_000,
     "together": 1,
     "activations": ("relu",),
-    "channels": (16, 32, 64),
+    "channels": (8, 16, 32),
 }
 
 
@@ -260,7 +261,7 @@ SETS: Final = (
         title="MNIST",
         parts=_one(source="mnist/mnist.npz", validation_share=0.1),
         search=_searching(1, **_PICTURES),
-        train=TrainSection(epochs=8, batch=64, learning_rate=0.01, shift=1),
+        train=TrainSection(epochs=4, batch=64, learning_rate=0.01, shift=1),
         metrics=("accuracy",),
         bars=(Bar("evolved", "accuracy", 0.985),),
     ),

@@ -20,6 +20,14 @@ from evener.workflow import race
 Run = Callable[..., dict[str, object]]
 
 
+def rows_of(record: dict[str, object]) -> list[dict[str, object]]:
+    """Return the rows of a record."""
+    comparison = record["comparison"]
+    assert isinstance(comparison, dict)
+    rows: list[dict[str, object]] = comparison["rows"]
+    return rows
+
+
 @pytest.fixture
 def nets(tmp_path: Path) -> list[str]:
     """Return a network with static shapes, and one whose input `images` is open."""
@@ -46,7 +54,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def call(*arguments: str) -> dict[str, object]:
         out = tmp_path / "record.json"
-        command = ["bench_networks.py", *arguments, "--rounds", "1", "-o", str(out)]
+        kept = ["--kept", str(tmp_path / "kept")]
+        command = ["bench_networks.py", *arguments, "--rounds", "1", *kept, "-o", str(out)]
         monkeypatch.setattr(sys, "argv", command)
         assert bench_networks.main() == 0
         found: dict[str, object] = json.loads(out.read_text())
@@ -62,10 +71,60 @@ def test_a_shape_goes_to_the_network_with_that_input_and_into_the_record(
 
     assert record["shapes"] == {"images": [1, 2, 8, 8]}
     assert record["precision"] is None
-    comparison = record["comparison"]
-    assert isinstance(comparison, dict)
-    networks = [row["network"] for row in comparison["rows"] if row["kind"] == "plan"]
+    networks = [row["network"] for row in rows_of(record) if row["kind"] == "plan"]
     assert networks == ["dense", "pixels"]
+
+
+def test_what_is_measured_is_kept_and_only_the_rest_is_measured(
+    run: Run, nets: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[str] = []
+    bench = evener.bench_networks
+
+    def noted(nets: list[str], **more: Any) -> Comparison:  # noqa: ANN401 - handed on
+        measured.extend(nets)
+        return bench(nets, **more)
+
+    monkeypatch.setattr(evener, "bench_networks", noted)
+    shape = ("--shape", "images=1,2,8,8", "--runtimes", "onnxruntime")
+
+    first = run(nets[1], *shape)
+    both = run(*nets, *shape)
+
+    assert measured == [nets[1], nets[0]]
+    assert first["missing"] == both["missing"] == []
+    assert rows_of(both)[-len(rows_of(first)) :] == rows_of(first)
+
+
+def test_a_network_for_which_no_time_is_left_is_named(
+    nets: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, kept = str(tmp_path / "record.json"), str(tmp_path / "kept")
+    command = ["bench_networks.py", nets[0], "--minutes", "-1", "--kept", kept, "-o", out]
+    monkeypatch.setattr(sys, "argv", command)
+
+    assert bench_networks.main() == 1
+    assert "dense: no time was left; run the same command again" in capsys.readouterr().err
+
+
+def test_means_are_of_rivals_that_took_part_everywhere() -> None:
+    one, other = (
+        Comparison(
+            rows=(),
+            ratios=(),
+            ratio_best=best,
+            rounds=1,
+            ratios_each=(),
+            ratio_means=ratios,
+        )
+        for best, ratios in ((1.0, {"single": 2.0, "copies": 1.0}), (4.0, {"single": 8.0}))
+    )
+
+    assert bench_networks.means([one, other]) == pytest.approx({"single": 4.0, "best": 2.0})
+    assert bench_networks.means([]) == {}
 
 
 def test_a_lower_precision_is_judged_by_given_or_random_frames_and_the_record_says_which(
@@ -122,7 +181,8 @@ def test_a_shape_that_no_network_has_ends_with_2(
     nets: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "record.json"
-    command = ["bench_networks.py", *nets, "--shape", "z=1", "-o", str(out)]
+    kept = str(tmp_path / "kept")
+    command = ["bench_networks.py", *nets, "--shape", "z=1", "--kept", kept, "-o", str(out)]
     monkeypatch.setattr(sys, "argv", command)
 
     assert bench_networks.main() == 2

@@ -59,7 +59,7 @@ def test_the_test_rows_teach_nothing() -> None:
 
     found, _ = learned(rows, 3)
 
-    assert found["a"] == NumberColumn(column="a", median=2.0)
+    assert found["a"] == NumberColumn(column="a", median=2.0, limits=(-1999.0, 2003.0))
     assert found["b"] == CategoryColumn(column="b", levels=("x", "y"))
     assert features(rows, 3)["b=x"] == [1, 0, 1, 0]
 
@@ -140,7 +140,8 @@ def test_a_slip_among_numbers_is_named_with_its_line() -> None:
     rows = table(a=["1"] * 30 + ["many"])
 
     with pytest.raises(
-        InvalidDataError, match=r"'a' .* text in 1 of 31 rows, first 'many' in line 32; make"
+        InvalidDataError,
+        match=r"'a' .* text in 1 of 31 training rows, first 'many' in line 32; make",
     ):
         learn_encoding(rows, np.arange(31))
 
@@ -235,3 +236,50 @@ def test_several_columns_are_one_text() -> None:
 def test_a_column_without_words_is_refused() -> None:
     with pytest.raises(InvalidDataError, match="no word of 't' stands in 2 training rows"):
         learn_encoding(table(t=["a", "b"]), np.arange(2), text=("t",))
+
+
+def test_what_a_column_holds_is_told_by_the_training_rows() -> None:
+    numbers = ["1", "2", "3", "4"]
+    rows = table(a=[*numbers, "many"], b=["x", "y", "x", "y", "7"], when=["1/1/2024"] * 4 + ["no"])
+
+    found, notes = learned(rows, 4)
+
+    assert isinstance(found["a"], NumberColumn)
+    assert isinstance(found["b"], CategoryColumn)
+    assert notes == ("left out, the same in every training row: when",)
+    with pytest.raises(InvalidDataError, match="line 6 of a.csv: column 'a' holds 'many', which"):
+        features(rows, 4)
+
+
+def test_numbers_far_beyond_the_training_rows_stand_at_a_limit() -> None:
+    rows = table(a=["0", "1", "1e30", "-1e30", "900"])
+
+    assert features(rows, 2)["a"] == [0, 1, 1001, -1000, 900]
+
+
+def test_bins_say_how_far_a_number_fills_them() -> None:
+    rows = table(a=["0", "1", "2", "4", "", "3", "9", "-9"])
+
+    encoding, _ = learn_encoding(rows, np.arange(5), bins=2)
+    made = encode(encoding, rows)
+
+    assert encoding.feature_names == ("a", "a=(missing)", "a>0", "a>2")
+    assert encoding.bins == (2, 3)
+    assert made[:, 2].tolist() == [0, 0.5, 1, 1, 0.75, 1, 1, 0]
+    assert made[:, 3].tolist() == [0, 0, 0, 1, 0, 0.5, 1, 0]
+
+
+def test_two_values_have_no_bins() -> None:
+    encoding, _ = learn_encoding(table(a=["0", "1", "1"], b=["1", "2", "3"]), np.arange(3), bins=8)
+
+    assert encoding.feature_names == ("a", "b", "b>1", "b>2")
+
+
+def test_runs_of_words_are_weighed_too() -> None:
+    rows = table(text=TEXTS)
+    encoding, _ = learn_encoding(rows, np.arange(4), text=("text",), text_run=2)
+
+    expected = TfidfVectorizer(sublinear_tf=True, min_df=2, ngram_range=(1, 2)).fit(TEXTS[:4])
+
+    assert "text:bad film" in encoding.feature_names
+    assert encode(encoding, rows) == pytest.approx(expected.transform(TEXTS).toarray(), abs=1e-6)

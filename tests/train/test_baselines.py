@@ -1,10 +1,14 @@
 """The simple models that a network is held against."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from evener.artifacts.project import DataSection
 from evener.data.dataset import Dataset, make_dataset
+from evener.data.load import load_dataset
 from evener.data.split import split_at_random
 from evener.errors import EvenerError
 from evener.train import baselines
@@ -90,3 +94,19 @@ def test_boosting_is_left_out_where_it_would_take_too_long(
     monkeypatch.setattr(baselines, "_ROUNDS_WORK", 1e5)
 
     assert [one.name for one in fit_baselines(rings, seed=0)] == ["linear", "forest"]
+
+
+def test_trees_read_no_bins(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{x:.4f},{'up' if x * x > 1 else 'down'}" for x in rng.normal(size=200)]
+    (tmp_path / "squares.csv").write_text("\n".join(["x,y", *rows]))
+    plain, binned = (
+        load_dataset(DataSection(source="squares.csv", target="y", bins=bins), tmp_path)
+        for bins in (0, 8)
+    )
+
+    (linear, *trees), (bent, *same) = (train_baselines(one, seed=0) for one in (plain, binned))
+
+    assert binned.features.shape[1] == 9
+    assert [one.record.test for one in trees] == [one.record.test for one in same]
+    assert bent.record.test["auc"] > linear.record.test["auc"]

@@ -1,5 +1,6 @@
 """Training one architecture."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,10 +8,11 @@ import pytest
 import torch
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.project import DataSection, TrainSection
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
-from evener.errors import DivergedError
+from evener.errors import DivergedError, InvalidDataError
 from evener.train.fit import train_network
 from evener.train.model import predict
 
@@ -92,3 +94,17 @@ def test_a_divergence_names_the_epoch_and_the_learning_rate(rings: Dataset) -> N
     ) as caught:
         train_network(SMALL, rings, TrainSection(epochs=20, learning_rate=1e30))
     assert caught.value.epoch >= 1
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_answers_that_are_no_numbers_are_refused_with_their_feature(
+    rings: Dataset, part: str
+) -> None:
+    features = rings.features.copy()
+    features[getattr(rings.split, part)[0], 1] = 3e38  # far beyond what was learned from
+    far = replace(rings, features=features)
+
+    with pytest.raises(
+        InvalidDataError, match=rf"the answers to 1 of 60 {part} rows of rings .* 'y' is 3e\+38"
+    ):
+        train_network(LayerGraph(widths=(8,), links=((0, 1), (1, 2))), far, TrainSection(epochs=2))

@@ -1,11 +1,14 @@
 """A graph of layers as a torch module, trained and exported."""
 
+import msgspec
 import numpy as np
 import onnx
 import pytest
 import torch
 
+from evener.artifacts.architecture import Architecture
 from evener.artifacts.layer_graph import Activation, LayerGraph, Recipe, Spread
+from evener.artifacts.networks import Network
 from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset
 from evener.errors import DivergedError, InputError
@@ -13,6 +16,7 @@ from evener.train.export import export_onnx
 from evener.train.fit import train_network
 from evener.train.graph import GraphLayers
 from evener.train.head import Head
+from evener.train.leave_out import LeaveOut
 from evener.train.model import Classifier, predict
 from evener.train.population.answers import answer_population
 from evener.train.population.decoded import individual_of
@@ -75,6 +79,31 @@ def test_it_learns_and_its_file_answers_alike(rings: Dataset, recipe: Recipe | N
     operators = [node.op_type for node in onnx.load_from_string(content).graph.node]
     assert operators.count("Gemm") == 3
     assert operators.count("Concat") == 2
+
+
+@pytest.mark.parametrize("network", [SKIPPING, Architecture(hidden=(8, 4))])
+def test_units_are_left_out_of_training_alone(rings: Dataset, network: Network) -> None:
+    section = TrainSection(epochs=3, dropout=0.5)
+
+    one, same, whole = (
+        train_network(network, rings, each)
+        for each in (section, section, msgspec.structs.replace(section, dropout=0.0))
+    )
+
+    assert one.losses == same.losses != whole.losses
+    assert export_onnx(one) == export_onnx(same)
+    assert verify_export(export_onnx(one), one, rings) <= 1e-5
+
+
+def test_left_out_units_are_drawn_anew_and_keep_the_mean() -> None:
+    layer, values = LeaveOut(0.25, seed=0), torch.ones(100, 100)
+
+    first, second = layer(values), layer(values)
+
+    assert first.unique().tolist() == pytest.approx([0, 4 / 3])
+    assert float(first.mean()) == pytest.approx(1, abs=0.02)
+    assert not torch.equal(first, second)
+    assert layer.eval()(values) is values
 
 
 def test_a_rate_that_evolved_and_is_too_high_is_named(rings: Dataset) -> None:

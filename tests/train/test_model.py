@@ -33,13 +33,21 @@ def test_a_constant_feature_is_centred_and_not_divided_by_zero() -> None:
     assert ((x_BF - mean_F) * scale_F).tolist() == [[0.0]] * 5
 
 
-def test_words_have_one_deviation_and_other_features_one_each() -> None:
+def test_words_have_a_length_of_two_together_and_other_features_a_deviation_each() -> None:
     x_BF = np.array([[0, 0, 0], [8, 2, 4], [0, 0, 0], [8, 2, 4]], np.float32)
 
     mean_F, scale_F = standardisation(x_BF, words=2)
 
     assert mean_F.tolist() == [4, 1, 2]
-    assert scale_F == pytest.approx([1 / 4, 2.5**-0.5, 2.5**-0.5])
+    assert scale_F == pytest.approx([1 / 4, 2 * 5**-0.5, 2 * 5**-0.5])
+
+
+def test_noise_is_in_deviations_of_a_feature_and_of_all_words() -> None:
+    x_BF = np.array([[0, 0, 0], [8, 2, 4], [0, 0, 0], [8, 2, 4]], np.float32)
+
+    model = Classifier(Architecture(hidden=(2,)), x_BF, classes(2), seed=0, words=2)
+
+    assert model.per_deviation.tolist() == pytest.approx([1 / 4, 2.5**-0.5, 2.5**-0.5])
 
 
 def test_values_too_small_for_single_precision_do_not_blow_up() -> None:

@@ -59,6 +59,29 @@ def test_a_score_depends_on_the_seed(rings: Dataset) -> None:
     assert len({score_together([trial(CHAIN)], rings, one)[0].quality for one in terms}) > 1
 
 
+def test_rare_classes_count_as_in_the_final_training(rings: Dataset) -> None:
+    rare = np.flatnonzero((rings.labels == 0) | (np.arange(len(rings.labels)) % 10 == 1))
+    train = np.intersect1d(rings.split.train, rare)
+    skewed = replace(rings, split=replace(rings.split, train=train))
+    plain = msgspec.structs.replace(TERMS, epochs=8)
+    balanced = msgspec.structs.replace(plain, class_weight="balanced")
+
+    scores = [score_together([trial(CHAIN)], skewed, terms)[0] for terms in (plain, balanced)]
+
+    assert (scores[1].quality or 0) > (scores[0].quality or 0)  # validation has as many of both
+
+
+def test_units_are_left_out_as_in_the_final_training(rings: Dataset) -> None:
+    dropping = msgspec.structs.replace(TERMS, epochs=2, dropout=0.9)
+
+    plain, dropped = (
+        score_together([trial(CHAIN)], rings, terms)[0]
+        for terms in (msgspec.structs.replace(TERMS, epochs=2), dropping)
+    )
+
+    assert plain.quality != dropped.quality
+
+
 def test_only_so_many_rows_teach_and_all_of_them_standardise(rings: Dataset) -> None:
     some = msgspec.structs.replace(TERMS, rows=40)
     drawn = np.random.default_rng([TERMS.seed, 180]).choice(180, 40, replace=False)

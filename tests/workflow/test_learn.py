@@ -93,6 +93,7 @@ def read(folder: Path) -> tuple[str, list[str]]:
     ("train", "why"),
     [
         ("shift = 2", r"pictures of \(1, 2, 2\) .* shifted by 2 places"),
+        ('dropout = 0.5\n[search]\nnetworks = "blocks"', "train.dropout = 0.5 is for layers"),
         ("ranks = 2", "this dataset's task is numbers"),
     ],
 )

@@ -26,7 +26,10 @@ class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         drop: columns that are not read.
         separator: what stands between the labels of one target.
         text: the column, or columns, whose words are features.
-        text_features: most words.
+        text_features: most words, or runs of words.
+        text_run: most words that stand one behind another and are a feature together.
+        bins: into how many each column of numbers is divided, whose filling is features too; 0 for
+            none.
         size: width and height that each picture of a folder gets.
         colours: whether a pixel of such is one number or three.
         test_share: share of the rows kept for the test split, in (0, 1).
@@ -45,6 +48,8 @@ class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     separator: str | None = None
     text: str | tuple[str, ...] = ()
     text_features: int = 5000
+    text_run: int = 1
+    bins: int = 0
     size: tuple[int, int] = (32, 32)
     colours: Colours = "rgb"
     test_share: float = 0.2
@@ -67,7 +72,7 @@ class DataSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         Raises:
             InvalidProjectError: names the first of them.
         """
-        for key in ("test_source", "split_column", "only", "drop", "separator"):
+        for key in ("test_source", "split_column", "only", "drop", "separator", "bins"):
             if getattr(self, key):
                 raise InvalidProjectError(
                     f"data.{key} is for tables, and {self.source} is none: leave it out",
@@ -100,6 +105,10 @@ def check_data(data: DataSection) -> None:
                 f"data.only says '{one}', which is no column and its value: write \"{one}=value\"",
                 key="data.only",
             )
+    if data.bins < 0 or data.bins == 1:
+        raise InvalidProjectError(
+            f"data.bins = {data.bins} must be 0 for none, or 2 or more, such as 16", key="data.bins"
+        )
     if min(data.size) < 1:
         raise InvalidProjectError(
             f"data.size = {list(data.size)} must be a width and a height above 0", key="data.size"

@@ -2,7 +2,8 @@
 
 A feature is named after its column: "age" a number, "age=(missing)" whether it was missing,
 "colour=red" whether the column says so, "colour=(other)" whether it says something rare,
-"when.month" a part of a date, "text:word" how much of a text a word is.
+"when.month" a part of a date, "text:word" how much of a text a word is, "age>30" how far a number
+reaches from 30 to the next edge of its bins.
 """
 
 from typing import Literal
@@ -23,17 +24,22 @@ class NumberColumn(
         column: its name.
         median: of training rows; stands where there is no number.
         flag: whether a feature says that there was none.
+        limits: lowest and highest number that is passed on; others stand at the nearer one. None
+            if all are.
+        edges: of the bins that it fills too, in rising order; none, or one more than bins.
     """
 
     column: str
     median: float
     flag: bool = False
+    limits: tuple[float, float] | None = None
+    edges: tuple[float, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of its features."""
         flag = (f"{self.column}={MISSING_NAME}",) if self.flag else ()
-        return (self.column, *flag)
+        return (self.column, *flag, *(f"{self.column}>{edge:.9g}" for edge in self.edges[:-1]))
 
 
 class CategoryColumn(
@@ -91,13 +97,15 @@ class TextColumns(
 
     Attributes:
         columns: their names.
-        vocabulary: the words that have a feature, sorted.
+        vocabulary: the words, or runs of words with a blank between, that have a feature, sorted.
         idf: inverse document frequency of each among training rows.
+        run: most words of a run.
     """
 
     columns: tuple[str, ...]
     vocabulary: tuple[str, ...]
     idf: tuple[float, ...]
+    run: int = 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -127,6 +135,23 @@ class Encoding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def feature_names(self) -> tuple[str, ...]:
         """Names of all features, in order."""
         return tuple(name for one in self.columns for name in one.names)
+
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """Places of the features that say how much of a bin a number fills.
+
+        Example:
+            >>> Encoding(columns=(NumberColumn(column="a", median=1.0, edges=(0, 1, 9)),)).bins
+            (1, 2)
+        """
+        found: list[int] = []
+        first = 0
+        for one in self.columns:
+            last = first + len(one.names)
+            if isinstance(one, NumberColumn) and one.edges:
+                found += range(last - len(one.edges) + 1, last)
+            first = last
+        return tuple(found)
 
     @property
     def reads(self) -> tuple[str, ...]:

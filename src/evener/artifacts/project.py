@@ -86,6 +86,7 @@ _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
 }
 _LEAST: Final[dict[str, float]] = {
     "data.text_features": 1,
+    "data.text_run": 1,
     "train.epochs": 1,
     "train.batch": 1,
     "train.ranks": 1,

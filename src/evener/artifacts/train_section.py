@@ -18,6 +18,8 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         batch: rows per step.
         learning_rate: of Adam, at its peak.
         class_weight: "balanced" if rare classes, or labels, are to count as much as common ones.
+        dropout: probability with which a step leaves a hidden unit of layers out; blocks of
+            convolutions leave none out.
         shift: by how many places pictures are moved at random, at most; 0 for none.
         mirror: whether left and right of a picture change places at random.
         seed: what the randomness is drawn from.
@@ -32,6 +34,7 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     batch: int = 32
     learning_rate: float = 0.003
     class_weight: ClassWeight = "none"
+    dropout: float = 0.0
     shift: int = 0
     mirror: bool = False
     seed: int = 0
@@ -73,8 +76,14 @@ def check_train(train: TrainSection) -> None:
     """Check what no type says.
 
     Raises:
-        InvalidProjectError: ranks, shards or views that do not go together.
+        InvalidProjectError: ranks, shards or views that do not go together, or a dropout that is
+            no probability.
     """
+    if not 0 <= train.dropout < 1:
+        raise InvalidProjectError(
+            f"train.dropout = {train.dropout} must be at least 0 and below 1, such as 0.3",
+            key="train.dropout",
+        )
     _check_ranks(train)
     _check_for_one_rank(train)
 
@@ -110,6 +119,7 @@ def _check_ranks(train: TrainSection) -> None:
 def _check_for_one_rank(train: TrainSection) -> None:
     for key, is_set in (
         ("class_weight", train.class_weight != "none"),
+        ("dropout", train.dropout > 0),
         ("shift", train.shift > 0),
         ("mirror", train.mirror),
     ):

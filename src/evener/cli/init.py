@@ -27,7 +27,8 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # drop = []               # columns that are not read
 # only = []               # "column=value" reads those rows alone
 # text = []               # columns whose words are features
-# text_features = 5000    # most words
+# text_features = 5000    # most words, or runs of 2 words too with text_run = 2
+# bins = 0                # 16 lets networks read numbers by bins as well, which mostly helps them
 # size = [32, 32]         # width and height of the pictures of a folder
 # colours = "rgb"         # or "grey"
 # test_share = 0.2        # rows kept for the verdict; or test_source = "test.csv" has them
@@ -41,7 +42,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # algorithm = "screened"  # or "nsga2", "paper", "regularized", "islands", "random"
 # population = 10         # networks of a generation; all of them with evaluations = 60
 # generations = 6         # preset = "table1" has the paper's settings
-# epochs = 15             # passes over the training rows for each network
+# epochs = 15             # passes over the training rows for each network; rows = 9000 takes some
 # budget = "10 min"       # longest time for all of them
 # networks = "auto"       # "layers", or "blocks" of convolutions where rows are pictures
 # stages = 3              # of blocks, each with channels = [8, 16, 32]
@@ -70,6 +71,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # batch = 32
 # learning_rate = 0.003
 # class_weight = "none"   # "balanced" if rare classes are to count as much as common ones
+# dropout = 0.0           # share of hidden units that a step leaves out, such as 0.3
 # shift = 0               # by how many places pictures are moved at random, at most
 # mirror = false          # whether left and right of a picture change places at random
 # seed = 0

@@ -62,6 +62,11 @@ class Dataset:
         columns = () if self.encoding is None else self.encoding.columns
         return sum(len(one.names) for one in columns if isinstance(one, TextColumns))
 
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """Places of the features that say how much of a bin a number fills, which another says."""
+        return () if self.encoding is None else self.encoding.bins
+
     def rows(self, part: SplitName) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Return features and classes of one part of the split, as arrays of their own."""
         index = getattr(self.split, part)

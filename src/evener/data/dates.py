@@ -17,10 +17,15 @@ _FORMS: Final = (
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def find_form(texts: Iterable[str]) -> str | None:
+def find_form(texts: Iterable[str], others: Iterable[str | None] = ()) -> str | None:
     """Return how all of some texts write a date; None if they do not.
 
-    Where both would do, the month is taken to stand before the day, as in the United States.
+    Where several ways would do, one is taken that others write theirs by too, if there is one.
+    Where that leaves two, the month is taken to stand before the day, as in the United States.
+
+    Args:
+        texts: that say whether they are dates.
+        others: of the same column, which do not.
 
     Example:
         >>> find_form(["2024-02-29", "2023-01-01 12:30"]), find_form(["31/12/2023", "01/02/2024"])
@@ -33,6 +38,10 @@ def find_form(texts: Iterable[str]) -> str | None:
         left = [form for form in left if read_date(text, form) is not None]
         if not left:
             return None
+    for text in filter(None, others):
+        left = [form for form in left if read_date(text, form) is not None] or left
+        if len(left) == 1:
+            break
     return left[0]
 
 

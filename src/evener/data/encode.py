@@ -13,6 +13,7 @@ from evener.artifacts.encoding import (
     NumberColumn,
     TextColumns,
 )
+from evener.data.bins import fill_bins
 from evener.data.cells import Column, as_numbers, as_texts, first_text
 from evener.data.dates import part_of, read_date
 from evener.data.learn_encoding import joined
@@ -73,10 +74,16 @@ def _write_number(one: NumberColumn, table: RawTable, into: NDArray[np.float32])
         _, first = first_text(texts)
         raise _refused(table, first, one.column, f"holds '{texts[first]}', which is no number")
     missing = np.isnan(numbers)
-    with np.errstate(over="ignore"):  # becomes infinite, which is refused with its place
-        into[:, 0] = np.where(missing, one.median, numbers)
+    numbers = np.where(missing, one.median, numbers)
+    if one.limits is not None:
+        known = np.abs(numbers) <= np.finfo(np.float32).max  # others are refused with their place
+        numbers = np.where(known, np.clip(numbers, *one.limits), numbers)
+    with np.errstate(over="ignore"):  # becomes infinite, which is refused likewise
+        into[:, 0] = numbers
     if one.flag:
         into[:, 1] = missing
+    if one.edges:
+        fill_bins(one.edges, numbers, into[:, 1 + one.flag :])
 
 
 def _write_category(

@@ -18,6 +18,7 @@ from evener.artifacts.encoding import (
     Encoding,
     NumberColumn,
 )
+from evener.data.bins import find_edges
 from evener.data.cells import Column, as_numbers, as_texts, first_text
 from evener.data.dates import PARTS, find_form, part_of, read_date
 from evener.data.raw import RawTable
@@ -31,6 +32,7 @@ _SHOWN: Final = 5  # columns that a note lists
 _RARE: Final = 1e-3  # share of the training rows below which a category is "other"
 _NAMES: Final = 0.5  # share of different texts from which on they are names, not categories
 _SLIP: Final = 0.05  # share of texts among numbers up to which they are slips of the pen
+_FAR: Final = 1000.0  # ranges of the training rows beyond them, to which numbers are passed on
 
 
 def learn_encoding(
@@ -39,6 +41,8 @@ def learn_encoding(
     *,
     text: tuple[str, ...] = (),
     text_features: int = 5000,
+    text_run: int = 1,
+    bins: int = 0,
     targets: NDArray[np.float32] | None = None,
 ) -> tuple[Encoding, tuple[str, ...]]:
     """Say what each column becomes.
@@ -47,7 +51,9 @@ def learn_encoding(
         table: every column is a feature.
         train: the training rows.
         text: columns whose words are features.
-        text_features: most words.
+        text_features: most words, or runs of words.
+        text_run: most words of a run.
+        bins: of each column of numbers; 0 for none.
         targets: (rows, classes or labels) of all rows, which words are chosen by; None where
             numbers are predicted.
 
@@ -65,7 +71,7 @@ def learn_encoding(
     for name, column in table.columns.items():
         if name in text:
             continue
-        one, note = _learn(name, column, train, table)
+        one, note = _learn(name, column, train, table, bins)
         if one is not None:
             found.append(one)
         elif not note:
@@ -81,6 +87,7 @@ def learn_encoding(
                 [texts[row] for row in train.tolist()],
                 None if targets is None else targets[train],
                 most=text_features,
+                run=text_run,
                 where=table.where,
             )
         )
@@ -107,25 +114,27 @@ def joined(table: RawTable, names: Sequence[str]) -> list[str]:
 
 
 def _learn(
-    name: str, column: Column, train: NDArray[np.int64], table: RawTable
+    name: str, column: Column, train: NDArray[np.int64], table: RawTable, bins: int
 ) -> tuple[EncodedColumn | None, str]:
     """Return what a column becomes, and what is to be said of it; neither where it is constant."""
-    numbers = as_numbers(column)
+    learned = column[train] if isinstance(column, np.ndarray) else [column[row] for row in train]
+    numbers = as_numbers(learned)
     if numbers is not None:
-        return _learn_number(name, numbers[train])
-    _check_no_slips(name, column, table)
-    texts = as_texts(column)
-    seen = [texts[row] for row in train.tolist()]
+        return _learn_number(name, numbers, bins)
+    _check_no_slips(name, learned, train, table)
+    seen = as_texts(learned)
     there = [text for text in seen if text is not None]
     if not there:
         return None, f"column '{name}' left out: no training row has a value of it"
-    form = find_form(text for text in texts if text is not None)
+    form = find_form(there, as_texts(column))
     if form is not None:
         return _learn_date(name, form, seen)
     return _learn_category(name, seen, there)
 
 
-def _learn_number(name: str, seen: NDArray[np.float64]) -> tuple[EncodedColumn | None, str]:
+def _learn_number(
+    name: str, seen: NDArray[np.float64], bins: int
+) -> tuple[EncodedColumn | None, str]:
     there = seen[~np.isnan(seen)]
     if not len(there):
         return None, f"column '{name}' left out: no training row has a value of it"
@@ -137,7 +146,23 @@ def _learn_number(name: str, seen: NDArray[np.float64]) -> tuple[EncodedColumn |
         "stands there, and a feature says so"
     )
     median = float(np.median(there))
-    return NumberColumn(column=name, median=median, flag=missing > 0), note if missing else ""
+    encoded = NumberColumn(
+        column=name,
+        median=median,
+        flag=missing > 0,
+        limits=_limits(there),
+        edges=find_edges(there[np.isfinite(there)], bins) if bins else (),
+    )
+    return encoded, note if missing else ""
+
+
+def _limits(there: NDArray[np.float64]) -> tuple[float, float] | None:
+    """Return how far numbers are passed on: of farther ones answers could be no finite numbers."""
+    low, high = float(there.min()), float(there.max())
+    reach = _FAR * (high - low)
+    limits = low - reach, high + reach
+    written = max(map(abs, limits)) <= float(np.finfo(np.float32).max)
+    return limits if low < high and written else None
 
 
 def _learn_date(
@@ -187,15 +212,16 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def _check_no_slips(name: str, column: Column, table: RawTable) -> None:
+def _check_no_slips(name: str, column: Column, train: NDArray[np.int64], table: RawTable) -> None:
     if isinstance(column, np.ndarray):
         return
     there = sum(text is not None for text in as_texts(column))
     wrong, first = first_text(column)
     if wrong <= _SLIP * there:
         raise InvalidDataError(
-            f"{table.where}: column '{name}' holds numbers, but text in {wrong} of {table.rows} "
-            f"rows, first '{column[first]}' in {table.row_name(first)}; make every value a "
+            f"{table.where}: column '{name}' holds numbers, but text in {wrong} of "
+            f"{count(len(train), 'training row')}, first '{column[first]}' in "
+            f"{table.row_name(int(train[first]))}; make every value a "
             "number or leave it empty, or name the column in data.drop",
             column=name,
         )

@@ -76,6 +76,8 @@ def load_dataset(section: DataSection, folder: Path) -> Dataset:
         chosen.split.train,
         text=section.texts,
         text_features=section.text_features,
+        text_run=section.text_run,
+        bins=section.bins,
         targets=None if targets.task == "numbers" else _marks(targets),
     )
     features = encode(encoding, table)

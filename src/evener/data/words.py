@@ -19,6 +19,7 @@ def learn_words(
     targets: NDArray[np.float32] | None,
     *,
     most: int,
+    run: int = 1,
     where: str,
 ) -> TextColumns:
     """Choose the words that tell most, and weigh them.
@@ -28,14 +29,15 @@ def learn_words(
         texts: of the training rows.
         targets: a 1 for each class or label of a row, and words are chosen by the chi-squared test
             against them; None, and those are chosen that stand in most texts.
-        most: how many words at most.
+        most: how many words, or runs of words, at most.
+        run: most words of a run.
         where: the file, for the error.
 
     Raises:
         InvalidDataError: no word stands in two texts.
         MissingExtraError: scikit-learn is not installed.
     """
-    counter = _vectoriser(binary=True, use_idf=False, norm=None, min_df=_FEWEST_TEXTS)
+    counter = _vectoriser(run, binary=True, use_idf=False, norm=None, min_df=_FEWEST_TEXTS)
     try:
         there = counter.fit_transform(texts)
     except ValueError as error:  # an empty vocabulary
@@ -59,6 +61,7 @@ def learn_words(
         columns=columns,
         vocabulary=tuple(str(words[place]) for place in chosen),
         idf=tuple(float(f"{weight:.9g}") for weight in idf),
+        run=run,
     )
 
 
@@ -73,7 +76,7 @@ def weigh_words(encoding: TextColumns, texts: Sequence[str], into: NDArray[np.fl
     Raises:
         MissingExtraError: scikit-learn is not installed.
     """
-    vectoriser = _vectoriser(vocabulary=list(encoding.vocabulary), sublinear_tf=True)
+    vectoriser = _vectoriser(encoding.run, vocabulary=list(encoding.vocabulary), sublinear_tf=True)
     vectoriser.idf_ = np.array(encoding.idf)
     for first in range(0, len(texts), _ROWS_AT_ONCE):
         part = slice(first, first + _ROWS_AT_ONCE)
@@ -85,9 +88,9 @@ def _has_both(targets: NDArray[np.float32]) -> bool:
     return bool((targets.any(axis=0) & ~targets.all(axis=0)).any())
 
 
-def _vectoriser(**choices: Any) -> Any:  # noqa: ANN401 - sklearn ships no types
+def _vectoriser(run: int, **choices: Any) -> Any:  # noqa: ANN401 - sklearn ships no types
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as error:
         raise MissingExtraError("reading texts", extra="train") from error
-    return TfidfVectorizer(dtype=np.float32, **choices)
+    return TfidfVectorizer(dtype=np.float32, ngram_range=(1, run), **choices)

@@ -13,6 +13,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -33,6 +34,7 @@ from evener.artifacts.train_section import ClassWeight
 from evener.data.dataset import Dataset, SplitName
 from evener.train.boosted_onnx import teach_skl2onnx
 from evener.train.clean import INPUT, clean_bytes
+from evener.train.finite import check_answers
 from evener.train.head import output_name
 from evener.train.metrics import quality
 from evener.train.verify import largest_error
@@ -77,7 +79,8 @@ def train_baselines(
 
     Of several labels, and of numbers that are boosted, each has a model of its own. Boosting stops
     once a tenth of the training rows, kept for that, is answered no better; on wide data after
-    fewer rounds, and where 20 of them would take it many minutes it is left out.
+    fewer rounds, and where 20 of them would take it many minutes it is left out. Trees divide
+    numbers by themselves, so they read no bins of them.
 
     Args:
         dataset: what they learn from; the training split.
@@ -89,6 +92,7 @@ def train_baselines(
 
     Raises:
         EvenerError: a file answers otherwise than scikit-learn.
+        InvalidDataError: answers are no finite numbers, of rows far beyond those learned from.
     """
     models = _models(dataset, seed, class_weight)
     if not _rounds(dataset):
@@ -119,8 +123,10 @@ def _models(dataset: Dataset, seed: int, class_weight: ClassWeight) -> dict[str,
         boosted = HistGradientBoostingRegressor(**boosting)
         return {
             "linear": make_pipeline(scaler, Ridge()),
-            "forest": RandomForestRegressor(TREES, **forest),
-            "boosting": boosted if dataset.outputs == 1 else MultiOutputRegressor(boosted),
+            "forest": _without_bins(dataset, RandomForestRegressor(TREES, **forest)),
+            "boosting": _without_bins(
+                dataset, boosted if dataset.outputs == 1 else MultiOutputRegressor(boosted)
+            ),
         }
     weight = None if class_weight == "none" else class_weight
     models = {
@@ -132,14 +138,24 @@ def _models(dataset: Dataset, seed: int, class_weight: ClassWeight) -> dict[str,
     }
     if dataset.task == "labels":
         models = {name: OneVsRestClassifier(model) for name, model in models.items()}
-    return models | {"linear": make_pipeline(scaler, models["linear"])}
+    trees = {name: _without_bins(dataset, models[name]) for name in ("forest", "boosting")}
+    return {"linear": make_pipeline(scaler, models["linear"]), **trees}
+
+
+def _without_bins(dataset: Dataset, model: Any) -> Any:  # noqa: ANN401 - sklearn ships no types
+    """Return a model that does not see by which bins a number is written."""
+    if not dataset.bins:
+        return model
+    kept = np.delete(np.arange(dataset.features.shape[1]), dataset.bins).tolist()
+    return make_pipeline(ColumnTransformer([("kept", "passthrough", kept)]), model)
 
 
 def _rounds(dataset: Dataset) -> int:
     """Return for how many rounds rows are boosted at most; 0 where too few could be afforded."""
     trees = 1 if dataset.outputs == 2 and dataset.task == "classes" else dataset.outputs
     rows = len(dataset.split.train) + _ROWS_TO_SPLIT
-    rounds = int(_ROUNDS_WORK / (rows * dataset.features.shape[1] * trees))
+    features = dataset.features.shape[1] - len(dataset.bins)
+    rounds = int(_ROUNDS_WORK / (rows * features * trees))
     return 0 if rounds < _FEWEST_ROUNDS else min(rounds, _MOST_ROUNDS)
 
 
@@ -200,4 +216,6 @@ def _written(name: str, model: Any, dataset: Dataset) -> TrainedBaseline:  # noq
 
 def _quality(model: Any, dataset: Dataset, part: SplitName) -> dict[str, float]:  # noqa: ANN401 - as above
     features, targets = dataset.examples(part)
-    return quality(dataset.task, targets, _answers(model, dataset, features))
+    answers = _answers(model, dataset, features)
+    check_answers(dataset, part, answers)
+    return quality(dataset.task, targets, answers)

@@ -12,6 +12,7 @@ from evener.artifacts.project import TrainSection
 from evener.data.dataset import Dataset, SplitName
 from evener.errors import InputError
 from evener.train.augment import Augmentation
+from evener.train.finite import check_answers
 from evener.train.head import Head
 from evener.train.loop import OnEpoch, one_thread, train
 from evener.train.metrics import quality
@@ -69,6 +70,7 @@ def train_network(
     Raises:
         InputError: the architecture is no network, or pictures are wanted where rows are none.
         DivergedError: the learning rate was too high.
+        InvalidDataError: its answers are no finite numbers, of rows far beyond those learned from.
     """
     features, targets = dataset.examples("train")
     model = Classifier(
@@ -79,6 +81,7 @@ def train_network(
         spread=spread,
         picture=dataset.picture,
         words=dataset.words,
+        dropout=section.dropout,
     )
     losses: list[float] = []
 
@@ -154,4 +157,5 @@ def _quality(model: Classifier, dataset: Dataset, part: SplitName) -> dict[str, 
     features, targets = dataset.examples(part)
     with one_thread():
         answers = predict(model, features)
+    check_answers(dataset, part, answers)
     return quality(dataset.task, targets, answers)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from evener.artifacts.layer_graph import LayerGraph, Spread
 from evener.errors import InputError
+from evener.train.leave_out import LeaveOut
 from evener.train.population.activate import ACTIVATIONS
 from evener.train.population.decoded import individual_of
 from evener.train.population.weights import Weights, draw_weights
@@ -26,13 +27,21 @@ class GraphLayers(nn.Module):
         outputs: how many.
         seed: what weights are drawn from.
         spread: how widely.
+        dropout: probability with which a hidden unit is left out of a step.
 
     Raises:
         InputError: a layer that nothing feeds.
     """
 
     def __init__(
-        self, graph: LayerGraph, features: int, outputs: int, *, seed: int, spread: Spread
+        self,
+        graph: LayerGraph,
+        features: int,
+        outputs: int,
+        *,
+        seed: int,
+        spread: Spread,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         self._sources = [
@@ -44,6 +53,7 @@ class GraphLayers(nn.Module):
                 f"{graph}: a layer that nothing feeds; leave out what computes nothing"
             )
         self._activation = ACTIVATIONS[graph.activation]
+        self._leave_out = LeaveOut(dropout, seed=seed)
         individual = individual_of(
             graph,
             features,
@@ -63,8 +73,9 @@ class GraphLayers(nn.Module):
         for linear, sources in zip(self.nodes, self._sources, strict=True):
             fed_BI = [values[one] for one in sources]
             sums_BO: Tensor = linear(fed_BI[0] if len(fed_BI) == 1 else torch.cat(fed_BI, 1))
-            last = len(values) == len(self._sources)
-            values.append(sums_BO if last else self._activation(sums_BO))
+            if len(values) == len(self._sources):
+                return sums_BO
+            values.append(self._leave_out(self._activation(sums_BO)))
         return values[-1]
 
 

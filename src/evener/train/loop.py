@@ -71,6 +71,7 @@ def train(
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, peak, total_steps=steps * epochs, cycle_momentum=recipe is None
     )
+    model.train()
     with one_thread():
         for epoch in range(1, epochs + 1):
             total = torch.zeros(())
@@ -94,6 +95,7 @@ def train(
                 )
             if on_epoch is not None:
                 on_epoch(epoch, mean_loss)
+    model.eval()
 
 
 def _optimiser(model: Classifier, recipe: Recipe | None) -> torch.optim.Optimizer:
@@ -111,7 +113,9 @@ def _blurring(model: Classifier, generator: torch.Generator) -> Callable[[Tensor
     noise = INPUT_NOISE[model.head.task]
     if not noise:
         return lambda x_BF: x_BF
-    return lambda x_BF: x_BF + torch.randn(x_BF.shape, generator=generator) * noise / model.scale
+    return lambda x_BF: (
+        x_BF + torch.randn(x_BF.shape, generator=generator) * noise / model.per_deviation
+    )
 
 
 def _moving(augmentation: Augmentation, generator: torch.Generator) -> Callable[[Tensor], Tensor]:

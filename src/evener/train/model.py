@@ -20,6 +20,7 @@ from evener.train.conv_layers import Picture
 from evener.train.conv_model import ConvLayers, picture_standardisation
 from evener.train.graph import GraphLayers
 from evener.train.head import Head
+from evener.train.leave_out import LeaveOut
 
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
@@ -27,6 +28,9 @@ _ACTIVATIONS: dict[str, type[nn.Module]] = {
     "gelu": nn.GELU,
     "sigmoid": nn.Sigmoid,
 }
+
+WORDS_LENGTH: Final = 2.0
+"""Of the words of a row, after standardisation, about."""
 
 _COLUMNS: Final = 256  # that are standardised at a time
 _TOGETHER: Final = 1000  # rows that go forward at a time
@@ -41,11 +45,13 @@ class Classifier(nn.Module):
     Attributes:
         mean: (F,) what is taken from each feature.
         scale: (F,) what it is multiplied by then.
+        per_deviation: (F,) one over the standard deviation of each feature, of words of all.
         head: makes answers of the sums of the last layer.
     """
 
     mean: Tensor
     scale: Tensor
+    per_deviation: Tensor
 
     def __init__(
         self,
@@ -57,14 +63,19 @@ class Classifier(nn.Module):
         spread: Spread | None = None,
         picture: Picture | None = None,
         words: int = 0,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         mean_F, scale_F = standardisation_for(network, x_BF, picture, words)
         self.register_buffer("mean", torch.from_numpy(mean_F))
         self.register_buffer("scale", torch.from_numpy(scale_F))
+        per_deviation_F = scale_F.copy()
+        if words:
+            per_deviation_F[-words:] *= words**0.5 / WORDS_LENGTH
+        self.register_buffer("per_deviation", torch.from_numpy(per_deviation_F), persistent=False)
         self.head = head
         ends = Ends(features=x_BF.shape[1], outputs=len(head.centre), picture=picture)
-        self.layers = _layers(network, ends, seed, spread or Spread())
+        self.layers = _layers(network, ends, seed, spread or Spread(), dropout)
 
     def sums(self, x_BF: Tensor) -> Tensor:
         """Return the sums (B, O) of the last layer."""
@@ -98,8 +109,9 @@ def standardisation(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the mean (F,) and one over the standard deviation (F,); 1 for a constant feature.
 
-    Words have one deviation, the root of their mean variance: with one each, rare words would drown
-    the others (accuracy on Reuters R52 after 5 epochs 0.897 in the place of 0.933).
+    Words are multiplied by one number, which gives those of a row a length of about 2: with one
+    each, rare words would drown the others, and longer rows are learned by heart (accuracy on
+    validation rows of Reuters R52 0.956 with a length of 2, 0.946 with one deviation of 1).
 
     Args:
         x_BF: rows to learn from.
@@ -118,7 +130,7 @@ def standardisation(
         # That of a constant is rounding.
         deviation_F[some] = np.where(np.ptp(exact_BF, axis=0) > 0, exact_BF.std(axis=0), 0)
     if words:
-        deviation_F[-words:] = np.sqrt(np.mean(deviation_F[-words:] ** 2))
+        deviation_F[-words:] = np.sqrt(np.sum(deviation_F[-words:] ** 2)) / WORDS_LENGTH
     varies_F = deviation_F > np.finfo(np.float32).tiny  # else floats cannot divide by it
     scale_F = 1 / np.where(varies_F, deviation_F, 1.0)
     return mean_F.astype(np.float32), scale_F.astype(np.float32)
@@ -132,17 +144,21 @@ def predict(model: Classifier, x_BF: NDArray[np.float32]) -> NDArray[np.float32]
     return answers_BO
 
 
-def _layers(network: Network, ends: Ends, seed: int, spread: Spread) -> nn.Module:
+def _layers(network: Network, ends: Ends, seed: int, spread: Spread, dropout: float) -> nn.Module:
     match network:
         case LayerGraph():
-            return GraphLayers(network, ends.features, ends.outputs, seed=seed, spread=spread)
+            return GraphLayers(
+                network, ends.features, ends.outputs, seed=seed, spread=spread, dropout=dropout
+            )
         case ConvStack():
             picture = picture_of(network, ends)
             return ConvLayers(network, picture, ends.outputs, seed=seed, spread=spread)
-    return _chain(network, ends.features, ends.outputs, seed)
+    return _chain(network, ends.features, ends.outputs, seed, dropout)
 
 
-def _chain(architecture: Architecture, features: int, outputs: int, seed: int) -> nn.Sequential:
+def _chain(
+    architecture: Architecture, features: int, outputs: int, seed: int, dropout: float
+) -> nn.Sequential:
     if architecture.family == "forest":
         raise InputError(
             f"{architecture} is no network; it is trained as a baseline. Give a family 'mlp' or "
@@ -154,6 +170,7 @@ def _chain(architecture: Architecture, features: int, outputs: int, seed: int) -
     for one, next_ in pairwise(widths):
         if layers:
             layers.append(_ACTIVATIONS[architecture.activation]())
+            layers += [LeaveOut(dropout, seed=seed + len(layers))] if dropout else []
         # Made without values first, so that no global random state is read or moved.
         layer = nn.Linear(one, next_, device="meta").to_empty(device="cpu")
         bound = one**-0.5

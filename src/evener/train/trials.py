@@ -19,15 +19,17 @@ from numpy.typing import NDArray
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import ConvStack
+from evener.artifacts.dataset import Task
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.networks import Ends, Network, macs, weights
 from evener.artifacts.project import DataSection
 from evener.artifacts.score import Score
+from evener.artifacts.train_section import ClassWeight
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.errors import InputError
 from evener.train.fit import augmentation_of, ends_of
-from evener.train.head import target_scaling
+from evener.train.head import importance, target_scaling
 from evener.train.judge import LOSS, Judge
 from evener.train.loop import one_thread
 from evener.train.model import standardisation_for
@@ -76,6 +78,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         device: that computes, such as "cpu" or "cuda".
         shift: by how many places pictures are moved in each pass, at most.
         mirror: whether left and right of a picture may change places.
+        dropout: probability with which a hidden unit of layers is left out of a step.
+        class_weight: whether rare classes, or labels, count as much as common ones.
         rows: of the training split that all learn from, drawn once; None for all of them.
     """
 
@@ -87,6 +91,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     device: str = "cpu"
     shift: int = 0
     mirror: bool = False
+    dropout: float = 0.0
+    class_weight: ClassWeight = "none"
     rows: int | None = None
 
 
@@ -266,6 +272,7 @@ def _scored(
         loss=LOSS[task],
         schedule="one-cycle",
         augmentation=augmentation_of(terms, dataset),
+        importance=_importance(task, targets_RO, terms.class_weight),
     )
     with one_thread():
         states = train_population(
@@ -288,6 +295,15 @@ def _scored(
         _tried(trial, ends, states[index], qualities.get(index))
         for index, trial in enumerate(trials)
     ]
+
+
+def _importance(
+    task: Task, targets_RO: NDArray[np.float32], class_weight: ClassWeight
+) -> tuple[float, ...] | None:
+    """Return how much each class, or label, counts, as in the training of the final network."""
+    if class_weight == "none" or task == "numbers":
+        return None
+    return tuple(importance(task, targets_RO, class_weight).tolist())
 
 
 def _drawn(count: int, terms: Terms) -> slice | NDArray[np.int64]:
@@ -327,6 +343,7 @@ def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
         seed=own_seed(terms.seed, network.id),
         recipe=Recipe(optimiser="adam", learning_rate=terms.learning_rate),
         spread=trial.spread,
+        dropout=terms.dropout,
     )
 
 

@@ -23,7 +23,7 @@ from evener.artifacts.networks import Ends, Network, chain_of
 from evener.artifacts.project import DataSection, Project
 from evener.artifacts.requirements import check_metrics
 from evener.artifacts.search_state import SearchState
-from evener.errors import MissingExtraError
+from evener.errors import InvalidProjectError, MissingExtraError
 from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.opened import Progress
 from evener.workflow.search_cost import planned_cost
@@ -132,7 +132,7 @@ class Learning:
         return Wanted(
             section=section,
             train=self._project.train.plain,
-            ends=Ends(features=facts.features, outputs=len(facts.classes), picture=facts.picture),
+            ends=_ends_of(facts),
             metric=MAIN_METRIC[facts.task],
             quality=self._project.hard_limit(MAIN_METRIC[facts.task]),
             size_bytes=self._project.hard_limit("size"),
@@ -266,6 +266,15 @@ class Learning:
             from evener.train.sharded_fit import check_task
 
             check_task(facts)
+        if train.dropout:
+            from evener.workflow.block_search import picture_of_blocks
+
+            if picture_of_blocks(self._project.search, _ends_of(facts)) is not None:
+                raise InvalidProjectError(
+                    f"train.dropout = {train.dropout} is for layers, and networks of pictures are "
+                    'blocks of convolutions: leave it out, or write search.networks = "layers"',
+                    key="train.dropout",
+                )
         if train.shift or train.mirror:
             from evener.train.fit import augmentation_of
 
@@ -301,6 +310,11 @@ def describe_data(section: DataSection, folder: Path) -> DatasetFacts:
     from evener.data.load import load_dataset
 
     return facts_of(load_dataset(section, folder))
+
+
+def _ends_of(facts: DatasetFacts) -> Ends:
+    """Return what a network of a dataset stands between."""
+    return Ends(features=facts.features, outputs=len(facts.classes), picture=facts.picture)
 
 
 def facts_of(dataset: "Dataset") -> DatasetFacts:

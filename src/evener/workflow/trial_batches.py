@@ -116,6 +116,8 @@ def terms_of(section: SearchSection, train: TrainSection, seed: int) -> "Terms":
         device=section.device,
         shift=train.shift,
         mirror=train.mirror,
+        dropout=train.dropout,
+        class_weight=train.class_weight,
         rows=section.rows,
     )
 

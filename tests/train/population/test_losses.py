@@ -8,26 +8,32 @@ from evener.errors import InputError
 from evener.train.population.losses import LOSSES, LossName, answers_of, compare
 
 
-def plainly(name: LossName, sums: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+def plainly(
+    name: LossName, sums: torch.Tensor, wanted: torch.Tensor, counts: torch.Tensor | None
+) -> torch.Tensor:
     if name == "cross-entropy":
-        return functional.cross_entropy(sums, wanted)
+        return functional.cross_entropy(sums, wanted, weight=counts)
     if name == "binary":
-        return functional.binary_cross_entropy_with_logits(sums, wanted) * sums.shape[1]
+        loss = functional.binary_cross_entropy_with_logits(sums, wanted, pos_weight=counts)
+        return loss * sums.shape[1]
     return functional.mse_loss(sums, wanted) * sums.shape[1] / 2
 
 
+@pytest.mark.parametrize("counts", [None, torch.tensor([0.5, 1.0, 2.0, 0.25]).double()])
 @pytest.mark.parametrize("name", LOSSES)
-def test_losses_and_gradients_are_those_of_autograd(name: LossName) -> None:
+def test_losses_and_gradients_are_those_of_autograd(
+    name: LossName, counts: torch.Tensor | None
+) -> None:
     generator = torch.Generator().manual_seed(0)
     sums = torch.randn(3, 5, 4, dtype=torch.float64, generator=generator) * 10
     wanted = torch.softmax(torch.randn(3, 5, 4, dtype=torch.float64, generator=generator), -1)
     gradient = torch.empty_like(sums)
 
-    losses = compare(name, sums, wanted, gradient)
+    losses = compare(name, sums, wanted, gradient, counts)
 
     for index in range(3):
         alone = sums[index].clone().requires_grad_()
-        loss = plainly(name, alone, wanted[index])
+        loss = plainly(name, alone, wanted[index], counts)
         torch.autograd.backward(loss)
         torch.testing.assert_close(losses[index], loss.detach())
         assert alone.grad is not None

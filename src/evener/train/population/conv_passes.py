@@ -73,10 +73,12 @@ class ConvPasses:
         self._output = y
         return self._sums[-1]
 
-    def compare(self, loss: LossName, wanted_PBO: Tensor) -> Tensor:
+    def compare(
+        self, loss: LossName, wanted_PBO: Tensor, importance_O: Tensor | None = None
+    ) -> Tensor:
         """Return the loss (P,) of what went forward last, and remember which way is down."""
         self._gradient = torch.empty_like(self._sums[-1])
-        return compare(loss, self._sums[-1], wanted_PBO, self._gradient)
+        return compare(loss, self._sums[-1], wanted_PBO, self._gradient, importance_O)
 
     def backward(self, optimiser: Optimiser, *_: object) -> None:
         """Move the weights by the gradient of the loss that was compared last."""

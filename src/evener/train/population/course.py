@@ -26,6 +26,8 @@ class Course(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         warm_up: steps in which the rates grow to what the schedule says.
         augmentation: how rows, which are pictures, change from one pass to the next; drawn for each
             individual. None if they stay as they are.
+        importance: how much a row of each class, or the presence of each label, counts in the loss;
+            1 each if None.
     """
 
     epochs: int = 1
@@ -34,6 +36,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     schedule: ScheduleName = "constant"
     warm_up: int = 0
     augmentation: Augmentation | None = None
+    importance: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         """Check what no type says.
@@ -105,6 +108,11 @@ def check_rows(rows: Rows, course: Course, individuals: Sequence[Trainee]) -> No
                 f"{int(finite.logical_not().nonzero()[0])}: fill it in, or leave the row out"
             )
     loss = course.loss
+    if course.importance is not None and len(course.importance) != wanted.shape[1]:
+        raise InputError(
+            f"importance of {len(course.importance)} outputs, and rows have {wanted.shape[1]}: "
+            "give a number for each"
+        )
     if loss != "squared" and not bool(((wanted >= 0) & (wanted <= 1)).all()):
         raise InvalidDataError(
             f"answers from {float(wanted.min()):g} to {float(wanted.max()):g}: {loss} compares "

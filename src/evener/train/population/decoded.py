@@ -19,6 +19,7 @@ def member_of(
     seed: int,
     recipe: Recipe | None = None,
     spread: Spread | None = None,
+    dropout: float = 0.0,
 ) -> Individual | ConvIndividual:
     """Return the individual that a network of either kind is.
 
@@ -28,6 +29,7 @@ def member_of(
         seed: what weights and the order of rows are drawn from.
         recipe: where the network has none; a recipe's defaults if None.
         spread: of the weights that it begins with.
+        dropout: probability with which a hidden unit of layers is left out of a step.
 
     Raises:
         InputError: nothing leads to the output, or it reads pictures, and rows are none.
@@ -46,6 +48,7 @@ def member_of(
             recipe=recipe,
             weight_variance=spread.weight_variance,
             bias_variance=spread.bias_variance,
+            dropout=dropout,
         )
     return conv_individual_of(
         network,
@@ -67,6 +70,7 @@ def individual_of(
     recipe: Recipe | None = None,
     weight_variance: float = 2.0,
     bias_variance: float = 0.0,
+    dropout: float = 0.0,
 ) -> Individual:
     """Return the individual that a graph of layers is.
 
@@ -78,6 +82,7 @@ def individual_of(
         recipe: where the graph has none; a recipe's defaults if None.
         weight_variance: see `Individual`.
         bias_variance: likewise.
+        dropout: likewise.
 
     Raises:
         InputError: nothing leads to the output.
@@ -99,6 +104,7 @@ def individual_of(
         learning_rate=chosen.learning_rate,
         momentum=_momentum(chosen),
         weight_decay=chosen.weight_decay,
+        dropout=dropout,
         weight_variance=weight_variance,
         bias_variance=bias_variance,
     )

@@ -28,7 +28,9 @@ class Way(Protocol):
     def forward(self, x_PBI: Tensor, masks: Sequence[Tensor | None] | None = None, /) -> Tensor:
         """Return the sums (P, B, O) of the output."""
 
-    def compare(self, loss: LossName, wanted_PBO: Tensor) -> Tensor:
+    def compare(
+        self, loss: LossName, wanted_PBO: Tensor, importance_O: Tensor | None = None
+    ) -> Tensor:
         """Return the loss (P,) of what went forward last, and remember which way is down."""
 
     def backward(

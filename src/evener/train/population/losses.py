@@ -37,7 +37,13 @@ def answers_of(name: LossName, sums_PBO: Tensor) -> Tensor:
     raise InputError(f"'{name}' is no loss of a population; choose {', '.join(LOSSES)}")
 
 
-def compare(name: LossName, sums_PBO: Tensor, wanted_PBO: Tensor, into_PBO: Tensor) -> Tensor:
+def compare(
+    name: LossName,
+    sums_PBO: Tensor,
+    wanted_PBO: Tensor,
+    into_PBO: Tensor,
+    importance_O: Tensor | None = None,
+) -> Tensor:
     """Write the gradient of the sums, and return the loss of each individual, (P,).
 
     The loss of a row is the cross-entropy, half of the sum of squares, or the sum of the outputs'
@@ -48,8 +54,12 @@ def compare(name: LossName, sums_PBO: Tensor, wanted_PBO: Tensor, into_PBO: Tens
         sums_PBO: of the last node.
         wanted_PBO: what the answers should be; for cross-entropy, probabilities that add up to 1.
         into_PBO: where the gradient goes.
+        importance_O: how much a row of each class counts, or that an output is wanted, as in
+            PyTorch's losses; 1 each if None. Squares have none.
     """
     rows = sums_PBO.shape[1]
+    if importance_O is not None and name != "squared":
+        return _weighed(name, sums_PBO, wanted_PBO, into_PBO, importance_O)
     if name == "cross-entropy":
         logarithms_PBO = torch.log_softmax(sums_PBO, -1)
         loss_P = torch.mul(logarithms_PBO, wanted_PBO).sum((1, 2)).mul_(-1 / rows)
@@ -62,4 +72,22 @@ def compare(name: LossName, sums_PBO: Tensor, wanted_PBO: Tensor, into_PBO: Tens
     torch.sub(sums_PBO, wanted_PBO, out=into_PBO)
     loss_P = into_PBO.square().sum((1, 2)).mul_(0.5 / rows)
     into_PBO.mul_(1 / rows)
+    return loss_P
+
+
+def _weighed(
+    name: LossName, sums_PBO: Tensor, wanted_PBO: Tensor, into_PBO: Tensor, importance_O: Tensor
+) -> Tensor:
+    rows = sums_PBO.shape[1]
+    weighed_PBO = wanted_PBO * importance_O
+    if name == "cross-entropy":
+        logarithms_PBO = torch.log_softmax(sums_PBO, -1)
+        loss_P = torch.mul(logarithms_PBO, weighed_PBO).sum((1, 2)).mul_(-1 / rows)
+        torch.exp(logarithms_PBO, out=into_PBO).mul_(weighed_PBO.sum(-1, keepdim=True))
+    else:
+        counts_PBO = weighed_PBO + 1 - wanted_PBO
+        loss_P = softplus(sums_PBO).mul_(counts_PBO).sub_(weighed_PBO * sums_PBO)
+        loss_P = loss_P.sum((1, 2)).mul_(1 / rows)
+        torch.sigmoid(sums_PBO, out=into_PBO).mul_(counts_PBO)
+    into_PBO.sub_(weighed_PBO).mul_(1 / rows)
     return loss_P

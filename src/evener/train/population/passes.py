@@ -92,9 +92,11 @@ class Passes:
                     self._dropped[node - 1].copy_(self._values[node - 1])
         return self._sums[-1]
 
-    def compare(self, loss: LossName, wanted_PBO: Tensor) -> Tensor:
+    def compare(
+        self, loss: LossName, wanted_PBO: Tensor, importance_O: Tensor | None = None
+    ) -> Tensor:
         """Return the loss (P,) of what went forward last, and remember which way is down."""
-        return compare(loss, self._sums[-1], wanted_PBO, self._gradients[-1])
+        return compare(loss, self._sums[-1], wanted_PBO, self._gradients[-1], importance_O)
 
     def backward(self, optimiser: Optimiser, masks: Masks | None = None) -> None:
         """Move the weights by the gradient of the loss that was compared last, link by link.

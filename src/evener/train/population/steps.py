@@ -82,6 +82,9 @@ class Step:
         self.index = torch.zeros(shape[0] * batch, dtype=torch.int64, device=rows.inputs.device)
         self.views = torch.zeros_like(self.index)
         self._x = rows.inputs.new_empty((*shape, rows.inputs.shape[1]))
+        self._importance = None
+        if course.importance is not None:
+            self._importance = rows.wanted.new_tensor(course.importance)
         self._sources = None
         self._taken = self._x
         if course.augmentation is not None:
@@ -113,7 +116,7 @@ class Step:
             seen(self._rows_taken, self.views, self._sources, self._rows_x)
         torch.index_select(self._rows.wanted, 0, self.index, out=self._rows_wanted)
         self._passes.forward(self._x, self._masks)
-        loss_P = self._passes.compare(self._loss, self._wanted)
+        loss_P = self._passes.compare(self._loss, self._wanted, self._importance)
         self._total_P.add_(loss_P, alpha=self._batch)
         self._passes.backward(self._optimiser, self._masks)
         return loss_P

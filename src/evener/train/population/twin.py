@@ -12,7 +12,6 @@ from evener.train.draw import row_order, units_kept
 from evener.train.population.activate import ACTIVATIONS
 from evener.train.population.course import Course, Rows
 from evener.train.population.individual import Individual
-from evener.train.population.losses import LossName
 from evener.train.population.weights import Weights
 
 
@@ -77,7 +76,7 @@ class Twin:
                     group["lr"] = self._individual.learning_rate * scale
                 self._optimiser.zero_grad(set_to_none=False)
                 sums = self.sums(self._inputs[rows], step=self.step)
-                loss = _loss(self._course.loss, sums, self._wanted[rows])
+                loss = _loss(self._course, sums, self._wanted[rows])
                 self.step += 1
                 total += float(loss.detach()) * len(rows)
                 if not bool(torch.isfinite(loss)):
@@ -116,10 +115,13 @@ class Twin:
         return torch.from_numpy(kept.reshape(batch, -1)[:rows])
 
 
-def _loss(name: LossName, sums: Tensor, wanted: Tensor) -> Tensor:
-    if name == "cross-entropy":
-        return functional.cross_entropy(sums, wanted)
-    if name == "binary":
-        each = functional.binary_cross_entropy_with_logits(sums, wanted, reduction="none")
+def _loss(course: Course, sums: Tensor, wanted: Tensor) -> Tensor:
+    counts = None if course.importance is None else sums.new_tensor(course.importance)
+    if course.loss == "cross-entropy":
+        return functional.cross_entropy(sums, wanted, weight=counts)
+    if course.loss == "binary":
+        each = functional.binary_cross_entropy_with_logits(
+            sums, wanted, pos_weight=counts, reduction="none"
+        )
         return each.sum(1).mean()
     return 0.5 * (sums - wanted).square().sum(1).mean()
