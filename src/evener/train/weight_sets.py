@@ -24,7 +24,7 @@ from evener.train.population.individual import Individual
 from evener.train.population.inherit import Parent, inherit
 from evener.train.population.losses import LossName
 from evener.train.population.state import State
-from evener.train.population.training import train_population
+from evener.train.population.training import Place, train_population
 from evener.train.population.weights import Weights, draw_weights
 from evener.train.rows import standardised_rows
 
@@ -32,6 +32,7 @@ Answers = NDArray[np.float64]
 Fitness = Callable[[LayerGraph, Answers, Answers], float]
 
 _LOSSES: Final[dict[Task, LossName]] = {"classes": "cross-entropy", "labels": "binary"}
+_CHUNK: Final = 8  # that step together: no more and no fewer on a machine of other cores
 
 
 class Rates(Protocol):
@@ -138,7 +139,11 @@ class WeightSets:
             starts.append(State(weights=known[1]))
         if whole:
             states = train_population(
-                [*whole.values()], self._learned, self._course(passes), starts=starts
+                [*whole.values()],
+                self._learned,
+                self._course(passes),
+                starts=starts,
+                place=Place(chunk=_CHUNK),
             )
             for (index, one), state in zip(whole.items(), states, strict=True):
                 trained = state.status == "trained"
