@@ -235,8 +235,8 @@ SETS: Final = (
             drop=("newid", "cgisplit", "date"),
             validation_share=0.1,
         ),
-        # As wide, and with as many units left out, as the wide perceptron of Galke and Scherp, "Bag-of-
-        # words vs. graph vs. sequence in text classification" (ACL 2022).
+        # As wide, and with as many units left out, as the wide perceptron of Galke and Scherp,
+        # "Bag-of-words vs. graph vs. sequence in text classification" (ACL 2022).
         search=_searching(4, **_TEXTS | {"widths": (128, 256, 512, 1024), "max_nodes": 2048}),
         train=TrainSection(epochs=8, batch=32, learning_rate=0.002, dropout=0.5),
         metrics=("accuracy", "f1"),
