@@ -11,6 +11,7 @@ import pytest
 from evener.errors import RuntimeFailedError
 from evener.network.frames import random_frames
 from evener.network.model import parse_network
+from evener.runtime import lower
 from evener.runtime.lower import halve, quantise
 from evener.runtime.session import Array
 from evener.testing import tiny
@@ -50,6 +51,19 @@ def test_a_convolution_has_a_scale_for_each_channel() -> None:
     assert channels & scales - {1}
 
 
+@pytest.mark.parametrize(("bits", "largest"), [(8, 127), (7, 64)])
+def test_weights_have_as_many_bits_as_sums_have_room_for(
+    bits: int, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lower, "weight_bits", lambda: bits)
+
+    model = onnx.load_from_string(quantise(UNET, FRAMES, inputs=NETWORK.inputs))
+
+    arrays = [onnx.numpy_helper.to_array(one) for one in model.graph.initializer]
+    weights = [array for array in arrays if array.dtype == np.int8 and array.ndim == 4]
+    assert max(int(np.abs(array.astype(int)).max()) for array in weights) == largest
+
+
 def test_nodes_that_are_named_stay_plain() -> None:
     names = [node.name for node in onnx.load_from_string(UNET).graph.node]
 
@@ -80,6 +94,7 @@ def test_a_process_may_convert_in_any_order_and_finds_no_modules_of_theirs(first
 import sys
 from evener.network.frames import random_frames
 from evener.network.model import parse_network
+from evener.runtime import lower
 from evener.runtime.lower import halve, quantise
 from evener.testing import tiny
 NET = tiny.dense(layers=1)

@@ -24,8 +24,8 @@ def find_edges(numbers: NDArray[np.float64], most: int) -> tuple[float, ...]:
         No edge where there would be one bin only.
 
     Example:
-        >>> find_edges(np.array([0.0] * 96 + [1.0, 2.0, 4.0, 8.0]), 3)
-        (0.0, 2.0, 4.0, 8.0)
+        >>> find_edges(np.array([0.0] * 6 + [1.0, 2.0, 4.0, 8.0]), 3)
+        (0.0, 1.0, 4.0, 8.0)
         >>> find_edges(np.array([0.0, 1.0, 1.0]), 3)
         ()
     """
