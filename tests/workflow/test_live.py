@@ -59,3 +59,32 @@ def test_the_trials_draw_their_orders_from_different_seeds() -> None:
     best_of_trials(PLANS, trial, max_latency_s=0.05)
 
     assert seeds == [0, 1]
+
+
+SURE: Rounds = {
+    "0": [round_of(rate, 0.04) for rate in (50, 50, 52, 55)],
+    "1": [round_of(50, 0.08)] * 4,
+}
+LUCKY: Rounds = {
+    "0": [round_of(rate, 0.04) for rate in (46, 47, 52, 55)],
+    "1": [round_of(49, 0.08)] * 4,
+}
+
+
+@pytest.mark.parametrize(("trial", "stages"), [(SURE, 2), (LUCKY, 1)])
+def test_a_pipeline_is_taken_where_it_keeps_up_with_copies_in_three_of_four_rounds(
+    trial: Rounds, stages: int
+) -> None:
+    copies = {"0": PLANS["0"], "1": plans.chain((1, [(0,), (1,)]))}
+
+    best = best_of_trials(copies, lambda _seed: trial)
+
+    assert len(best.stages) == stages
+
+
+def test_copies_that_miss_the_limit_hold_no_pipeline_back() -> None:
+    copies = {"0": PLANS["0"], "1": plans.chain((1, [(0,), (1,)]))}
+
+    best = best_of_trials(copies, lambda _seed: LUCKY, max_latency_s=0.05)
+
+    assert len(best.stages) == 2

@@ -5,6 +5,7 @@ word belongs to a short interleaved run under load.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from statistics import median, quantiles
 from typing import Final
 
@@ -12,6 +13,7 @@ import msgspec
 
 from evener.artifacts.plan import Measured, Plan
 from evener.artifacts.trace import Trace
+from evener.run.compare import paired_ratio
 from evener.runtime.session import Array
 from evener.workflow.opened import Opened
 from evener.workflow.race import entrant, race, without_those_too_big
@@ -58,7 +60,8 @@ def choose_live(
     """Return the plan that does best on the machine itself, with what it reached.
 
     The best has the highest median rate (objective "latency": the lowest median latency); of
-    plans within one per cent of it, the one with the lowest latency, then the fewest stages.
+    plans within one per cent of it, the one with the lowest latency, then the fewest stages. A
+    pipeline that does not keep up with copies or a single processor in three of four rounds is out.
     Where some keep a latency limit here, the others are out. What does not fit in memory is too.
     A trial that contradicts the prediction may have met a noisy second: it is run once more.
 
@@ -106,9 +109,34 @@ def best_of_trials(
             for name, plan in plans.items()
         }
         best = best_measured(list(tried.values()), max_latency_s=max_latency_s)
+        best = _surely_best(best, tried, rounds, max_latency_s)
         if best is tried[promising]:
             break
     return best
+
+
+def _surely_best(
+    best: Plan,
+    tried: Mapping[str, Plan],
+    rounds: Mapping[str, Sequence[Trace]],
+    max_latency_s: float | None,
+) -> Plan:
+    """Return the best plan, or one without stages behind one another where it hardly beats that.
+
+    Of several plans the one that looks best in a short trial was partly lucky. A pipeline is to be
+    no worse than copies: it is taken where it keeps up in three of four rounds.
+    """
+    plain = {name: plan for name, plan in tried.items() if len(plan.stages) == 1}
+    if best.objective == "latency" or len(best.stages) == 1 or not plain:
+        return best
+    rival = best_measured(list(plain.values()), max_latency_s=max_latency_s)
+    late = rival.measured is not None and rival.measured.latency_p99_s > (max_latency_s or inf)
+    if late:
+        return best
+    (own,) = (name for name, plan in tried.items() if plan is best)
+    (other,) = (name for name, plan in tried.items() if plan is rival)
+    keeps_up = paired_ratio(rounds[own], rounds[other]).low >= 1 - TIE
+    return best if keeps_up else rival
 
 
 def best_measured(plans: Sequence[Plan], *, max_latency_s: float | None = None) -> Plan:
