@@ -55,6 +55,15 @@ def test_a_space_has_the_sizes_of_the_project() -> None:
         assert one.activation == "gelu"
 
 
+@pytest.mark.parametrize(("side", "heads"), [(45, {"mean", "flatten"}), (46, {"mean"})])
+def test_dense_layers_see_every_place_of_small_pictures_only(side: int, heads: set[str]) -> None:
+    space = block_space(SearchSection(channels=(8, 32)), (3, side, side))
+
+    drawn = space.decode(space.draw(50, np.random.default_rng(0)))
+
+    assert {one.head for one in drawn} == heads
+
+
 def test_what_blocks_cost_counts_their_pictures() -> None:
     section = SearchSection()
     fixed = fixed_blocks(section)

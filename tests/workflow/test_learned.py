@@ -10,6 +10,7 @@ from evener.artifacts.front import Scored
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.score import Score
 from evener.artifacts.search_state import SearchState
+from evener.errors import InvalidFileError
 from evener.workflow.learned import Learned
 
 pytest.importorskip("torch", reason="what is learned is learned with the extra 'train'")
@@ -40,6 +41,40 @@ def test_of_blocks_and_of_those_that_learned_nothing_there_is_no_file(tmp_path: 
     learned.keep({GRAPH: None, ConvStack(blocks=()): WEIGHTS})
 
     assert not (tmp_path / "learned").exists()
+    assert learned.of([GRAPH.id]) == ()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"nothing of the kind", None])
+def test_a_damaged_file_is_named_and_a_search_does_not_go_on_from_it(
+    content: bytes | None, tmp_path: Path
+) -> None:
+    learned = Learned(tmp_path / "learned")
+    learned.keep({GRAPH: WEIGHTS})
+    [path] = (tmp_path / "learned").iterdir()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] if content is None else content)
+    good = Scored(architecture=GRAPH, score=Score(id=GRAPH.id, quality=0.9))
+    state = SearchState(search={}, rival={}, scored=(good,), random=(), generations=())
+
+    assert not learned.holds(state)
+    with pytest.raises(InvalidFileError, match="does not hold what a network learned"):
+        learned.of([GRAPH.id])
+
+
+def test_arrays_of_something_else_are_no_weights(tmp_path: Path) -> None:
+    learned = Learned(tmp_path)
+    np.savez(tmp_path / f"{GRAPH.id}.npz", x=np.zeros(3))
+
+    with pytest.raises(InvalidFileError, match="remove its folder, and the search begins anew"):
+        learned.of([GRAPH.id])
+
+
+def test_what_learned_nothing_leaves_no_file_of_before(tmp_path: Path) -> None:
+    learned = Learned(tmp_path)
+    learned.keep({GRAPH: WEIGHTS})
+
+    learned.keep({GRAPH: None})
+
     assert learned.of([GRAPH.id]) == ()
 
 

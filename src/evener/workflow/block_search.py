@@ -10,6 +10,7 @@ from evener.search.conv_space import ConvSpace
 
 LEAST_SIDE: Final = 12  # of pictures that have places enough for blocks, unless they are asked for
 _HIDDEN: Final = (0, 64)
+_FLAT: Final = 1 << 16  # numbers that a dense layer may see; of large pictures it would fill memory
 
 
 def picture_of_blocks(section: SearchSection, ends: Ends) -> tuple[int, int, int] | None:
@@ -40,11 +41,17 @@ def picture_of_blocks(section: SearchSection, ends: Ends) -> tuple[int, int, int
 def block_space(section: SearchSection, picture: tuple[int, int, int]) -> ConvSpace:
     """Return the networks that may be found.
 
+    Dense layers may see every place of the last block where all places of the picture, each with
+    the most channels, are 65,536 numbers or fewer.
+
     Args:
         section: of the project.
         picture: channels, height and width of a row.
     """
+    _, height, width = picture
+    small = height * width * section.channels[-1] <= _FLAT
     return ConvSpace(
+        heads=("mean", "flatten") if small else ("mean",),
         stages=section.stages,
         blocks=section.blocks,
         channels=section.channels,

@@ -4,6 +4,7 @@ import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zipfile import BadZipFile
 
 import msgspec
 import numpy as np
@@ -12,6 +13,7 @@ from evener.artifacts.files import write_whole
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Network
 from evener.artifacts.search_state import SearchState
+from evener.errors import InvalidFileError
 
 if TYPE_CHECKING:
     from evener.train.population.weights import Weights
@@ -30,18 +32,28 @@ class Learned:
         self._folder = folder
 
     def holds(self, state: SearchState) -> bool:
-        """Whether there is a file of each network of a search that has a quality."""
-        scores = [one.score for one in state.scored]
-        return all(self._path(one.id).is_file() for one in scores if one.quality is not None)
+        """Whether there is a file, and a whole one, of each network of a search with a quality."""
+        try:
+            for one in state.scored:
+                if one.score.quality is not None:
+                    self._read(one.score.id)
+        except InvalidFileError:
+            return False
+        return True
 
     def of(self, ids: Sequence[str]) -> "tuple[tuple[LayerGraph, Weights], ...]":
-        """Return the networks of some ids and what they learned, those that learned something."""
+        """Return the networks of some ids and what they learned, those that learned something.
+
+        Raises:
+            InvalidFileError: a file is damaged.
+        """
         return tuple(self._read(id_) for id_ in ids if self._path(id_).is_file())
 
     def keep(self, learned: "Mapping[Network, Weights | None]") -> None:
-        """Write what networks have learned; nothing of those that learned nothing."""
+        """Write what networks have learned; those that learned nothing leave no file of before."""
         for network, weights in learned.items():
             if weights is None or not isinstance(network, LayerGraph):
+                self._path(network.id).unlink(missing_ok=True)
                 continue
             arrays: dict[str, Any] = {
                 f"link {start} {end}": one for (start, end), one in weights.links.items()
@@ -54,19 +66,30 @@ class Learned:
             write_whole(self._path(network.id), content.getvalue())
 
     def _read(self, id_: str) -> "tuple[LayerGraph, Weights]":
-        from evener.train.population.weights import Weights
-
-        with np.load(self._path(id_), allow_pickle=False) as kept:
-            network = msgspec.json.decode(kept[_NETWORK].tobytes(), type=LayerGraph)
-            links = {
-                (int(start), int(end)): kept[f"link {start} {end}"]
-                for start, end in (
-                    name.split()[1:] for name in kept.files if name.startswith("link ")
-                )
-            }
-            count = sum(name.startswith("bias ") for name in kept.files)
-            biases = tuple(kept[f"bias {number}"] for number in range(count))
-        return network, Weights(links, biases)
+        path = self._path(id_)
+        try:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
+                return _unpacked(dict(kept))
+        except (OSError, EOFError, ValueError, KeyError, BadZipFile, msgspec.MsgspecError) as error:
+            raise InvalidFileError(
+                f"{path} does not hold what a network learned ({error}): remove its folder, and "
+                "the search begins anew",
+                path=str(path),
+            ) from error
 
     def _path(self, id_: str) -> Path:
         return self._folder / f"{id_}.npz"
+
+
+def _unpacked(arrays: dict[str, Any]) -> "tuple[LayerGraph, Weights]":
+    from evener.train.population.weights import Weights
+
+    network = msgspec.json.decode(arrays.pop(_NETWORK).tobytes(), type=LayerGraph)
+    links = {}
+    for name, array in arrays.items():
+        kind, *nodes = name.split()
+        if kind == "link":
+            start, end = map(int, nodes)
+            links[start, end] = array
+    biases = tuple(arrays[f"bias {number}"] for number in range(len(arrays) - len(links)))
+    return network, Weights(links, biases)
