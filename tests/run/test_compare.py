@@ -78,7 +78,7 @@ def test_a_round_may_last_a_time_instead() -> None:
             clock=lambda: float(next(ticks)),
         )["a"]
 
-    assert kept.frames == 5  # two to begin with, and one for each tick before the fourth
+    assert kept.frames == 7  # four to begin with, and one for each tick before the fourth
 
 
 def test_a_round_that_lasts_a_time_gives_every_lane_as_many_turns() -> None:
@@ -93,7 +93,7 @@ def test_a_round_that_lasts_a_time_gives_every_lane_as_many_turns() -> None:
             clock=lambda: float(next(ticks)),
         )["a"]
 
-    assert kept.frames == 9  # twice three to begin with, and three for the tick before the second
+    assert kept.frames == 15  # four times three, and three for the tick before the second
 
 
 def test_what_is_open_for_its_turn_only_is_warmed_up_and_closed_each_time() -> None:

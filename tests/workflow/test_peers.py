@@ -35,7 +35,7 @@ def test_an_answer_is_out_once_those_before_it_are() -> None:
 
     assert trace.frames == 4
     assert trace.elapsed_s == 7.0
-    assert trace.rate_hz == 1.0  # two frames after the first two, from 5 s to 7 s
+    assert trace.rate_hz == 1.5  # from 5 s to 6 s, all of the third frame and half of the fourth
     assert trace.latency_p50_s == 4.0  # of 5, 4, 4, 4
 
 

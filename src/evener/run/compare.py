@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from itertools import cycle, islice
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 import numpy as np
@@ -18,6 +18,8 @@ from evener.errors import InputError
 from evener.run.entry import Frame
 from evener.run.sink import Emit
 from evener.runtime.session import Array
+
+_TURNS: Final = 4  # so many times its credits are the fewest frames of an entrant in a round
 
 
 class Runner(Protocol):
@@ -101,7 +103,8 @@ def interleave(
         rng: what the orders are drawn from.
         frames_per_round: frames that each pipeline answers in a round.
         seconds_per_round: or how long each is given frames in a round: so many at a time as it
-            has credits, and at least twice so many, that the rate rests on full turns of all lanes.
+            has credits, and at least four times so many: the first and last are not of a full
+            pipeline, and what is between must tell the rate of unequal lanes.
         clock: the time, in seconds.
 
     Returns:
@@ -157,7 +160,7 @@ def _for_a_while(
     frames: Iterator[Frame], turn: int, seconds: float, clock: Callable[[], float]
 ) -> Iterator[Frame]:
     end_s = clock() + seconds
-    yield from islice(frames, 2 * turn)
+    yield from islice(frames, _TURNS * turn)
     while clock() < end_s:
         yield from islice(frames, turn)
 
