@@ -1,219 +1,211 @@
-"""Switch off one part of the paper's Algorithm 1 at a time: what does each add, on digits?
+"""Switch off one part of the search at a time: what does each add, on digits?
 
-Usage: python benchmarks/ablation.py [--seeds 8] [--only whole,...] [-o FILE]
+Usage: python benchmarks/ablation.py [--seeds 8] [--search-seeds 6] [--table-seeds 100]
+       [--only "no pruning,..."] [--kinds algorithm,search,tables] [--minutes 30] [--fresh]
+       [-o FILE]
 
-Every run has the same settings, a shortened Table I, but for the part that `PARTS` names, and the
-same seeds. It ends with the network and weight set of the least F (equation 3, on the validation
-split), of which the error on the test split is told. Hyperparameters are the same for all, so that
-they do not hide the rest; two parts draw them, from the edge of chaos of a table that is probed on
-the training split, and evenly from Table I. Differences from the whole algorithm are of equal
-seeds; intervals are Student's. A part whose interval holds 0 was not seen to make a difference.
+Three searches, each whole and with one part switched off, or on where the whole has it not:
+
+* the paper's Algorithm 1 (`ablation_algorithm.PARTS`), on a shortened Table I. Hyperparameters are
+  the same for all, so that they do not hide the rest; two parts draw them, from the edge of chaos
+  of a table that is probed on the training split, and evenly from Table I. A part that saves or
+  costs training stands beside one that is trained as much.
+* `evener search` with its defaults, but shorter and over narrower layers (`ablation_search.PARTS`).
+  What it ends with is trained in full, three times.
+* its algorithms with the cache of networks that are known, and without. A training is drawn from a
+  network's own seed, so that one that is trained again comes to the same, and a search without the
+  cache takes the course of one with it, only later: both are read off the same proposals. On the
+  tables of NAS-Bench-201, where a training is a look, there is room for many seeds.
+
+Digits are split into fewer rows to learn from than usual and more to test, so that differences can
+be seen. Differences from the whole are of equal seeds, and intervals are Student's. Every run is a
+piece that is kept in `.cache/ablation`; none is begun after `--minutes`, and the same command goes
+on where it was. With `-o NAME.json` it also writes NAME.md.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, TypeVar
 
+import ablation_algorithm as algorithm
+import ablation_page as page
+import ablation_search as searches
 import msgspec
 import numpy as np
+from ablation_algorithm import Run
+from ablation_page import Found
+from ablation_search import Searched
 from edge_of_chaos_table import CoEvolution
-from record import write_record
-from scipy.stats import t
+from nasbench_tables import TABLES
+from pieces import Pieces
+from record import circumstances, write_record
+from sections import markdown
 
-from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.files import file_sha256, write_whole
 from evener.artifacts.project import DataSection
-from evener.artifacts.table1 import TABLE_1
+from evener.artifacts.search_section import SearchSection
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
+from evener.errors import InputError
 from evener.search.chaos.table import PAPER, Probed, probe_table
-from evener.search.coevolution.algorithm import coevolve
-from evener.search.coevolution.hyperparameters import Hyperparameters, draw_at_edge
-from evener.search.coevolution.sparsify import Terms
-from evener.train.population.answers import answer_population
 from evener.train.rows import standardised_rows
-from evener.train.weight_sets import Rates, WeightSets
-from evener.workflow.coevolution import Course, settings_of, weight_sets_of
+from evener.workflow.steps import code_version
 
-TABLE: Final = msgspec.structs.replace(
-    TABLE_1,
-    population=6,
-    generations=5,
-    epochs=2,
-    back_propagation_cycles=4,
-    maximum_nodes=160,
-    rows_per_update=16,
-)
-WHOLE: Final = Course(TABLE, widths=(16, 32, 64), sets=2)
-SAME: Final = Hyperparameters(
-    learning_rate=0.03, momentum=0.5, mutation_rate=0.03, crossover_rate=0.9
-)
+HERE: Final = Path(__file__).parent
+KEPT: Final = HERE.parent / ".cache" / "ablation"
+DATA: Final = DataSection(source="digits", validation_share=0.2, test_share=0.5)
 PROBE_STEPS: Final = 60
+KINDS: Final = ("algorithm", "search", "tables")
+_PACKAGES: Final = ("artifacts", "data", "search", "train")
+PieceT = TypeVar("PieceT")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What is different when a part is switched off.
-
-    Attributes:
-        course: the terms.
-        inherits: whether a changed network goes on with weights of the one before.
-        drawn: where hyperparameters are drawn from: nowhere, but the same for all; the edge of
-            chaos; or evenly from the ranges of Table I.
-    """
-
-    course: Course = WHOLE
-    inherits: bool = True
-    drawn: Literal["same", "edge", "anywhere"] = "same"
-
-
-def _with(**rows: int) -> Course:
-    return replace(WHOLE, table=msgspec.structs.replace(TABLE, **rows))
-
-
-PARTS: Final[Mapping[str, Part]] = {
-    "whole": Part(),
-    "weights start ordered": Part(replace(WHOLE, start="ordered")),
-    "weights start chaotic": Part(replace(WHOLE, start="chaotic")),
-    "hyperparameters at the edge": Part(drawn="edge"),
-    "hyperparameters from anywhere": Part(drawn="anywhere"),
-    "no inheritance of weights": Part(inherits=False),
-    "one weight set each": Part(replace(WHOLE, sets=1)),
-    "no evolution": Part(_with(generations=0)),
-    "no pruning": Part(replace(WHOLE, terms=Terms(error_threshold=0.0))),
-    "pruning confirmed by the chain": Part(replace(WHOLE, terms=Terms(sure=0.95))),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Forgetful:
-    """Weight sets that nothing is passed on from: whatever changes is drawn anew.
-
-    Attributes:
-        sets: that keep, train and score.
-        rng: what new ones are drawn from.
-    """
-
-    sets: WeightSets
-    rng: np.random.Generator
-
-    def begin(self, networks: Sequence[LayerGraph], *, seed: int) -> list[str]:
-        """Draw a weight set for each network."""
-        return self.sets.begin(networks, seed=seed)
-
-    def inherit(self, networks: Sequence[LayerGraph], sets: Sequence[str]) -> list[str]:
-        """Draw a weight set for each network, whatever there was."""
-        seeds = self.rng.integers(1 << 31, size=len(sets)).tolist()
-        return [
-            self.sets.begin([one], seed=seed)[0] for one, seed in zip(networks, seeds, strict=True)
-        ]
-
-    def train(
-        self,
-        networks: Sequence[LayerGraph],
-        sets: Sequence[str],
-        hyperparameters: Sequence[Rates],
-        *,
-        passes: int,
-        seed: int,
-    ) -> list[str]:
-        """Train each network."""
-        return self.sets.train(networks, sets, hyperparameters, passes=passes, seed=seed)
-
-    def score(self, networks: Sequence[LayerGraph], sets: Sequence[str]) -> list[float]:
-        """Return F of each network."""
-        return self.sets.score(networks, sets)
-
-
-def anywhere(rng: np.random.Generator) -> Hyperparameters:
-    """Draw hyperparameters from the ranges of Table I, the learning rate on a logarithmic scale."""
-    low, high = np.log(TABLE.learning_rate)
-    return Hyperparameters(
-        learning_rate=float(np.exp(rng.uniform(low, high))),
-        momentum=rng.uniform(*TABLE.momentum),
-        mutation_rate=rng.uniform(*TABLE.mutation_rate),
-        crossover_rate=rng.uniform(*TABLE.crossover_rate),
-    )
-
-
-def run(part: Part, dataset: Dataset, probed: Probed, seed: int) -> dict[str, float]:
-    """Carry out the algorithm once.
-
-    Returns:
-        F and the error on the test split of the best network, and its multiply-accumulates.
-    """
-    sets = weight_sets_of(dataset, part.course)
-    draw: Mapping[str, Callable[[np.random.Generator], Hyperparameters]] = {
-        "same": lambda _: SAME,
-        "edge": partial(draw_at_edge, probed),
-        "anywhere": anywhere,
-    }
-    found = coevolve(
-        settings_of(dataset, part.course),
-        sets if part.inherits else Forgetful(sets, np.random.default_rng([seed, 1])),
-        draw[part.drawn],
-        seed=seed,
-    )
-    individual, weights = sets.parent(found.best.best)
-    rows = standardised_rows(dataset, "test")
-    [answers] = answer_population([individual], [weights], rows.inputs, "cross-entropy")
-    wrong = answers.argmax(dim=1) != rows.wanted.argmax(dim=1)
-    return {
-        "fitness": found.best.score,
-        "test_error": float(wrong.double().mean()),
-        "macs": individual.macs,
-    }
-
-
-def interval(values: Sequence[float]) -> dict[str, float]:
-    """Return the mean and Student's interval that holds it with 95 %.
-
-    Example:
-        >>> interval([1.0, 2.0, 3.0])["mean"]
-        2.0
-    """
-    mean, count = float(np.mean(values)), len(values)
-    wide = float(t.ppf(0.975, count - 1) * np.std(values, ddof=1) / np.sqrt(count))
-    return {"mean": mean, "low": mean - wide, "high": mean + wide}
-
-
-def main() -> int:
-    """Run the whole algorithm and each without a part, and print what it came to."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--only", help="parts, separated by commas; all if left out")
-    parser.add_argument("-o", "--out", type=Path)
-    options = parser.parse_args()
-    names = options.only.split(",") if options.only else list(PARTS)
-    dataset = load_dataset(DataSection(source="digits"), Path())
-    learned = standardised_rows(dataset, "train").inputs.numpy().astype(np.float32)
-    _, classes = dataset.rows("train")
-    probed = probe_table(PAPER, CoEvolution(learned, classes, PROBE_STEPS, seed=0))
-    found: dict[str, Any] = {}
-    runs: dict[str, list[dict[str, float]]] = {}
-    for name in dict.fromkeys(["whole", *names]):
-        runs[name] = [run(PARTS[name], dataset, probed, seed) for seed in range(options.seeds)]
-        errors = [one["test_error"] for one in runs[name]]
-        apart = [one - two["test_error"] for one, two in zip(errors, runs["whole"], strict=True)]
-        found[name] = {
-            "test_error": interval(errors),
-            "more_than_whole": interval(apart),
-            "fitness": interval([one["fitness"] for one in runs[name]]),
-            "macs": interval([one["macs"] for one in runs[name]]),
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is wanted as far as there is time, print what it came to and write it."""
+    options = read_options(arguments)
+    until_s = time.monotonic() + 60 * options.minutes
+    code = code_version(*_PACKAGES)
+    pieces = Pieces(options.kept, until_s, fresh=options.fresh, code=code)
+    found = find(pieces, options)
+    rows = page.rows_of(found)
+    for row in rows:
+        print(page.told(row))
+    for line in pieces.missing:
+        print(line)
+    if options.out is not None:
+        dataset = digits()
+        record = {
+            "rows": dataset.row_counts,
+            "table": msgspec.to_builtins(algorithm.TABLE),
+            "search": msgspec.to_builtins(searches.SECTION),
+            "found": msgspec.to_builtins(rows),
+            "runs": msgspec.to_builtins(found),
+            "missing": pieces.missing,
         }
-        error, more = found[name]["test_error"], found[name]["more_than_whole"]
-        print(
-            f"{name:32} test error {error['mean']:.4f}, {more['mean']:+.4f} "
-            f"({more['low']:+.4f} to {more['high']:+.4f}), {found[name]['macs']['mean']:.0f} MACs",
-            flush=True,
-        )
-    if options.out:
-        table = msgspec.to_builtins(TABLE)
-        write_record(options.out, {"seeds": options.seeds, "table": table, "parts": found})
-    return 0
+        write_record(options.out, record)
+        text = markdown(page.sections(rows, dataset.row_counts, pieces.missing, circumstances()))
+        write_whole(options.out.with_suffix(".md"), text.encode())
+    return int(pieces.out_of_time)
+
+
+def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line.
+
+    Raises:
+        InputError: no such part or kind, or fewer seeds than an interval takes.
+    """
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add = parser.add_argument
+    add("--seeds", type=int, default=8, help="of Algorithm 1")
+    add("--search-seeds", type=int, default=6, help="of `evener search`")
+    add("--table-seeds", type=int, default=100, help="of searches of a table")
+    add("--minutes", type=float, default=30.0, help="begin no run later")
+    add("--fresh", action="store_true", help="do again what is kept")
+    add("--only", help="parts, separated by commas, the whole beside them; all if left out")
+    add("--kinds", default=",".join(KINDS), help="of searches, separated by commas")
+    add("--kept", type=Path, default=KEPT, help="folder of runs that are done")
+    add("-o", "--out", type=Path)
+    options = parser.parse_args(arguments)
+    options.kinds = options.kinds.split(",")
+    options.only = options.only.split(",") if options.only else None
+    known = {*algorithm.PARTS, *searches.PARTS, *searches.CACHED, *searches.TABLE_ALGORITHMS}
+    for given, there in ((options.only or (), known), (options.kinds, KINDS)):
+        for one in given:
+            if one not in there:
+                raise InputError(f"there is no '{one}'; give {', '.join(sorted(there))}")
+    seeds = (options.seeds, options.search_seeds, options.table_seeds)
+    if min(seeds) < 2:
+        raise InputError(f"{', '.join(map(str, seeds))} seeds: an interval takes 2 or more of each")
+    return options
+
+
+def find(pieces: Pieces, options: argparse.Namespace) -> Found:
+    """Run each part from each seed, all parts of a seed before the next seed.
+
+    Args:
+        pieces: makes and keeps the runs.
+        options: of the command line.
+    """
+    only, kinds = options.only, options.kinds
+    own, other = (file_sha256(Path(str(one.__file__))) for one in (algorithm, searches))
+    runs: dict[str, dict[int, Run]] = {}
+    found: dict[str, dict[int, Searched]] = {}
+    tables: dict[str, dict[str, dict[int, Searched]]] = {}
+    for seed in range(max(options.seeds, options.search_seeds)):
+        if "algorithm" in kinds and seed < options.seeds:
+            for name in _wanted(algorithm.PARTS, only):
+                make = partial(_run, algorithm.PARTS[name], seed)
+                run = pieces.get(f"algorithm {name}, seed {seed}", Run, make, code=own)
+                _put(runs, name, seed, run)
+        if "search" in kinds and seed < options.search_seeds:
+            for name, section in searches_of(only).items():
+                search = partial(_searched, section, seed)
+                piece = pieces.get(f"search {name}, seed {seed}", Searched, search, code=other)
+                _put(found, name, seed, piece)
+    if "tables" in kinds:
+        for table in TABLES:
+            for name in _wanted(searches.TABLE_ALGORITHMS, only):
+                look = partial(_looked_up, name, table, options.table_seeds)
+                some = pieces.get(
+                    f"table {table} {name}",
+                    list[Searched],
+                    look,
+                    seeds=options.table_seeds,
+                    code=other,
+                )
+                if some is not None:
+                    tables.setdefault(table, {})[name] = dict(enumerate(some))
+    return Found(runs=runs, searches=found, tables=tables)
+
+
+def searches_of(only: Sequence[str] | None) -> dict[str, SearchSection]:
+    """Return what to search digits by; the default algorithm of the whole stands there once.
+
+    Args:
+        only: parts that are wanted; all if None.
+    """
+    every = {**searches.PARTS, **searches.CACHED}
+    del every[page.DEFAULT]
+    return {name: every[name] for name in _wanted(every, only)}
+
+
+def _wanted(names: Mapping[str, object] | Sequence[str], only: Sequence[str] | None) -> list[str]:
+    some = [one for one in names if only is None or one in only]
+    return list(dict.fromkeys(["whole", *some])) if some and "whole" in names else some
+
+
+def _put(found: dict[str, dict[int, PieceT]], name: str, seed: int, piece: PieceT | None) -> None:
+    if piece is not None:
+        found.setdefault(name, {})[seed] = piece
+
+
+@cache
+def digits() -> Dataset:
+    """Return the digits, with more rows to test than usual."""
+    return load_dataset(DATA, Path())
+
+
+@cache
+def _probed() -> Probed:
+    learned = standardised_rows(digits(), "train").inputs.numpy().astype(np.float32)
+    _, classes = digits().rows("train")
+    return probe_table(PAPER, CoEvolution(learned, classes, PROBE_STEPS, seed=0))
+
+
+def _run(part: algorithm.Part, seed: int) -> Run:
+    return algorithm.run(part, digits(), _probed(), seed)
+
+
+def _searched(section: SearchSection, seed: int) -> Searched:
+    return searches.search(section, digits(), seed)
+
+
+def _looked_up(name: str, table: str, seeds: int) -> list[Searched]:
+    return [searches.search_table(name, table, seed) for seed in range(seeds)]
 
 
 if __name__ == "__main__":
