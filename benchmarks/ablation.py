@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "table": msgspec.to_builtins(algorithm.TABLE),
             "search": msgspec.to_builtins(searches.SECTION),
             "found": msgspec.to_builtins(rows),
-            "runs": msgspec.to_builtins(found),
+            "runs": {"algorithm": found.runs, "search": found.searches},  # of tables too many
             "missing": pieces.missing,
         }
         write_record(options.out, record)
