@@ -14,6 +14,7 @@ import pytest
 from evener.artifacts.card import Card
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
+from evener.artifacts.front import Front
 from evener.artifacts.topology import Topology
 from evener.artifacts.trace import Trace
 from evener.data.sources import Reading
@@ -252,6 +253,30 @@ def test_a_change_runs_what_it_touches(
     assert set(ran) <= set(again)
 
 
+def test_the_chosen_network_learns_from_the_validation_rows_too(built: Path) -> None:
+    card = load(built / ".evener" / "card.json", Card).value
+    front = load(built / ".evener" / "front.json", Front).value
+    chosen = front.retrained_of(front.chosen)
+    assert chosen is not None
+    assert card.learned_from == ("train", "validation")
+    assert card.validation == {"accuracy": chosen.quality}  # of those that it was chosen by
+    assert (
+        "the training and validation rows, once the network was chosen"
+        in (built / "report.html").read_text()
+    )
+    before = (built / ".evener" / "network.onnx").read_bytes()
+
+    change(built, "epochs = 6", "epochs = 6\nrefit = false")
+    again = build_project(built)
+
+    assert {"data", "search", "baselines"} <= set(again.kept)
+    assert "train" in again.ran
+    assert again.network.read_bytes() != before
+    assert again.card.learned_from == ("train",)
+    assert again.card.validation["accuracy"] == chosen.validation[0]  # the first seed's training
+    assert again.card.test["accuracy"] == chosen.test[0]
+
+
 def test_a_limit_that_no_plan_keeps_is_missed_not_refused(project: Path) -> None:
     change(project, "<= 1 s", "<= 1 ns")
 
@@ -470,7 +495,8 @@ for moment in moments:
 def test_a_build_killed_step_by_step_ends_in_the_same_network(
     project: Path, undisturbed: Path
 ) -> None:
-    moments = ["generation 1", "in full", "writing and checking", "trying the best"]
+    moments = ["generation 1", "in full", "and validation rows", "writing and checking"]
+    moments += ["trying the best"]
     ended = subprocess.run(
         [sys.executable, "-c", _KILLED, str(project), *moments],
         capture_output=True,

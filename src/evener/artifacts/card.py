@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from evener.artifacts.dataset import Task
+from evener.artifacts.dataset import SplitName, Task
 from evener.artifacts.encoding import Encoding
 from evener.artifacts.networks import Network
 from evener.artifacts.topology import Topology
@@ -52,8 +52,11 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         rows: rows of the splits, by name.
         classes: names of the outputs: of the classes, or the target columns of numbers and labels.
         seed: what the randomness was drawn from.
-        epochs: passes over the training split.
-        validation: quality on the validation split, by metric.
+        epochs: passes over the rows.
+        learned_from: the parts of the split that the weights were learned from.
+        validation: quality on the validation split, by metric. Of weights that were learned from it
+            too, what the same network came to before, learning from the training split alone: the
+            mean of its trainings in the search; empty where there is none.
         test: quality on the test split, by metric.
         export_error: largest difference between the ONNX file's and the trainer's outputs.
         baselines: simple models on the same splits.
@@ -91,3 +94,4 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     communication_share: float | None = None
     task: Task = "classes"
     encoding: Encoding | None = None
+    learned_from: tuple[SplitName, ...] = ("train",)

@@ -58,11 +58,14 @@ def _(card: Card) -> RenderableType:
     rows = [(str(card.architecture), card.network_bytes, card.test)]
     rows += [(one.name, one.size_bytes, one.test) for one in card.baselines]
     split = ", ".join(f"{rows} {name}" for name, rows in card.rows.items())
+    learned_from = " and ".join(card.learned_from)
     network = f"network of {count(card.weights, 'weight')}"
     if card.topology is not None:
         network += f" in {card.topology}"
     return Group(
-        _qualities(f"{network}, trained in {count(card.epochs, 'epoch')}", rows),
+        _qualities(
+            f"{network}, trained in {count(card.epochs, 'epoch')} on {learned_from} rows", rows
+        ),
         f"{count(card.features, 'feature')}; rows: {split}; "
         f"{card.task}: {_names(card.classes)}; "
         f"seed {card.seed}",

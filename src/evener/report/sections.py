@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Final
 from xml.etree.ElementTree import Element
 
+from evener.artifacts.card import Card
 from evener.artifacts.front import Scored
 from evener.artifacts.requirements import METRICS, Verdict
 from evener.report.bars import kind_of, rates
@@ -154,6 +155,7 @@ def made(content: ReportContent) -> list[Element]:
         f"{len(card.classes):,} {card.task}",
         "Data sha256": card.data_sha256,
         "Training": f"{card.epochs} epochs in {show(content.training_s, 'time')}, seed {card.seed}",
+        "Learned from": _learned_from(card),
         "Network sha256": card.network_sha256,
         "File against trainer": f"largest difference of an answer {card.export_error:.2g}",
         "Machine": f"{machine.host}, {machine.system}",
@@ -162,6 +164,17 @@ def made(content: ReportContent) -> list[Element]:
     }
     terms = [(tag("dt", term), tag("dd", fact)) for term, fact in facts.items()]
     return [tag("h2", "How it was made"), tag("dl", *chain.from_iterable(terms))]
+
+
+def _learned_from(card: Card) -> str:
+    """Say which rows the weights have seen, and whose figure that of the validation rows is."""
+    if "validation" not in card.learned_from:
+        return "the training rows"
+    text = "the training and validation rows, once the network was chosen by the latter"
+    if not card.validation:
+        return text
+    came_to = ", ".join(f"{name} {value:.4f}" for name, value in card.validation.items())
+    return f"{text}; on them it came to {came_to} before, learning from the training rows alone"
 
 
 def next_steps(content: ReportContent) -> list[Element]:

@@ -131,7 +131,7 @@ class Learning:
             section = msgspec.structs.replace(section, links="chain", recipes=False)
         return Wanted(
             section=section,
-            train=self._project.train.plain,
+            train=self._project.train.plain.chooses,
             ends=_ends_of(facts),
             metric=MAIN_METRIC[facts.task],
             quality=self._project.hard_limit(MAIN_METRIC[facts.task]),
@@ -165,10 +165,12 @@ class Learning:
         architecture = front.value.architecture
         section = self._project.train
         spread = self._spread(architecture)
+        before = None if section.sharded or not section.refit else _before(front.value)
         inputs = {
             "data": facts.value.sha256,
             "architecture": architecture,
             "spread": spread,
+            "before": before,
             "section": section.network,
             "sharded": section.sharded,
             "baselines": baselines.sha256,
@@ -191,16 +193,19 @@ class Learning:
                 self.dataset,
                 section,
                 spread=spread,
-                on_epoch=lambda epoch, _loss: self._tell(
-                    f"training {architecture}", epoch, section.epochs
-                ),
+                on_epoch=lambda epoch, _loss: self._tell_epoch(architecture, epoch),
             )
             self._tell("writing and checking the network")
             content = export_onnx(trained)
             error = verify_export(content, trained, self.dataset)
             write_whole(self.network_path, content)
             return make_card(
-                trained, self.dataset, content, export_error=error, baselines=baselines.value.models
+                trained,
+                self.dataset,
+                content,
+                export_error=error,
+                baselines=baselines.value.models,
+                before=before,
             )
 
         return self._steps.step(
@@ -239,7 +244,7 @@ class Learning:
             task,
             self.dataset,
             held=held,
-            on_epoch=lambda epoch: self._tell(f"training {architecture}", epoch, section.epochs),
+            on_epoch=lambda epoch: self._tell_epoch(architecture, epoch),
         )
         write_whole(self.network_path, fitted.content)
         shutil.rmtree(kept)
@@ -280,6 +285,11 @@ class Learning:
 
             augmentation_of(train, facts)
 
+    def _tell_epoch(self, network: Network, epoch: int) -> None:
+        train = self._project.train
+        rows = " and ".join(train.learned_from)
+        self._tell(f"training {network} on {rows} rows", epoch, train.epochs)
+
     def _tell(self, message: str, done: int = 0, total: int = 0) -> None:
         if self._progress is not None:
             self._progress(message, done, total)
@@ -315,6 +325,12 @@ def describe_data(section: DataSection, folder: Path) -> DatasetFacts:
 def _ends_of(facts: DatasetFacts) -> Ends:
     """Return what a network of a dataset stands between."""
     return Ends(features=facts.features, outputs=len(facts.classes), picture=facts.picture)
+
+
+def _before(front: Front) -> dict[str, float]:
+    """Return what the chosen network came to on the validation split, trained in full."""
+    full = front.retrained_of(front.chosen)
+    return {} if full is None else {front.metric: full.quality}
 
 
 def facts_of(dataset: "Dataset") -> DatasetFacts:
