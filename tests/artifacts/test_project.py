@@ -145,3 +145,12 @@ def test_a_network_depends_on_whether_it_is_refitted_and_is_by_default() -> None
     assert section.network.refit
     assert section.chooses.network != section.network
     assert section.chooses.sharded
+
+
+def test_no_board_has_times_of_what_may_be_no_network() -> None:
+    raw = {"data": {"source": "digits"}, "train": {"deliver": "recommended"}}
+    assert parse_project(raw).train.deliver == "recommended"
+
+    with pytest.raises(InvalidProjectError, match="has times of networks alone") as caught:
+        parse_project(raw | {"plan": {"board": "khadas-vim3"}})
+    assert caught.value.key == "train.deliver"

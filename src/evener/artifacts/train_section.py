@@ -9,6 +9,7 @@ from evener.artifacts.topology import Topology
 from evener.errors import InvalidProjectError
 
 ClassWeight = Literal["none", "balanced"]
+Deliver = Literal["network", "recommended"]
 
 
 class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,6 +26,8 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         mirror: whether left and right of a picture change places at random.
         refit: whether the network that is delivered learns from the validation rows too, once it
             was chosen by them.
+        deliver: "network", or "recommended" for the simple model that answers the validation rows
+            better, where there is one.
         seed: what the randomness is drawn from.
         ranks: processes that train it together.
         replicas: copies of it that divide the ranks among them, and the rows of a step.
@@ -41,6 +44,7 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     shift: int = 0
     mirror: bool = False
     refit: bool = True
+    deliver: Deliver = "network"
     seed: int = 0
     ranks: int = 1
     replicas: int = 1
@@ -71,7 +75,7 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     @property
     def chooses(self) -> "TrainSection":
         """The same for networks of which one is to be chosen by the validation rows."""
-        return msgspec.structs.replace(self, refit=False)
+        return msgspec.structs.replace(self, refit=False, deliver="network")
 
     @property
     def learned_from(self) -> tuple[SplitName, ...]:

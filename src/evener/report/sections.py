@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 
 from evener.artifacts.card import Card
 from evener.artifacts.front import Scored
+from evener.artifacts.recommended import NETWORK
 from evener.artifacts.requirements import METRICS, Verdict
 from evener.report.bars import kind_of, rates
 from evener.report.content import ReportContent
@@ -31,10 +32,13 @@ def verdict(content: ReportContent) -> list[Element]:
         tag("h1", content.project),
         tag(
             "p",
-            f"{card.architecture}: {card.weights:,} weights, {show(card.network_bytes, 'size')}, "
+            f"{card.architecture}: {card.weights:,} "
+            f"{'weights' if card.family == NETWORK else 'numbers'}, "
+            f"{show(card.network_bytes, 'size')}, "
             f"{quality} on {card.rows.get('test', 0):,} test rows.",
             class_="lead",
         ),
+        *_recommended(card),
     ]
     if not content.verdicts:
         return [*made, tag("p", "No requirements were set in evener.toml.", class_="verdict")]
@@ -48,6 +52,17 @@ def verdict(content: ReportContent) -> list[Element]:
         )
     )
     return [*made, *_simulated(content)]
+
+
+def _recommended(card: Card) -> list[Element]:
+    """Say which model is recommended, where it is another than was delivered, or no network."""
+    text = card.advice
+    if text is None and card.family != NETWORK:
+        text = (
+            f"It is no network but the model '{card.family}', which answers the validation rows "
+            "best. Networks that were tried stand below."
+        )
+    return [] if text is None else [tag("p", f"{text[0].upper()}{text[1:]}.".replace("..", "."))]
 
 
 def candidates(content: ReportContent) -> list[Element]:
@@ -154,7 +169,8 @@ def made(content: ReportContent) -> list[Element]:
         "Data": f"{', '.join(f'{count:,} {part}' for part, count in card.rows.items())} rows, "
         f"{len(card.classes):,} {card.task}",
         "Data sha256": card.data_sha256,
-        "Training": f"{card.epochs} epochs in {show(content.training_s, 'time')}, seed {card.seed}",
+        "Training": (f"{card.epochs} epochs in " if card.epochs else "")
+        + f"{show(content.training_s, 'time')}, seed {card.seed}",
         "Learned from": _learned_from(card),
         "Network sha256": card.network_sha256,
         "File against trainer": f"largest difference of an answer {card.export_error:.2g}",

@@ -59,10 +59,12 @@ class TrainedBaseline:
     Attributes:
         record: its name, quality and size, for the card.
         content: its ONNX file, with the same input and output as the network's.
+        export_error: largest difference between an answer of the file and of scikit-learn.
     """
 
     record: Baseline
     content: bytes
+    export_error: float
 
 
 def fit_baselines(
@@ -103,24 +105,30 @@ def train_baselines(
 
 
 def refit_baseline(
-    before: Baseline, dataset: Dataset, *, seed: int, class_weight: ClassWeight = "none"
+    before: Baseline,
+    dataset: Dataset,
+    *,
+    seed: int,
+    class_weight: ClassWeight = "none",
+    learned_from: Sequence[SplitName] = ("train", "validation"),
 ) -> TrainedBaseline:
-    """Train a baseline again, on the validation rows too, once it was chosen by them.
+    """Train a baseline again once it was chosen, by default on the validation rows too.
 
     Boosting still keeps a tenth of the rows that it is given, and learns nothing from these.
 
     Args:
         before: what it came to; its quality on the validation split stays that.
-        dataset: what it learns from; training and validation split.
+        dataset: what it learns from.
         seed: that it was trained with.
         class_weight: likewise.
+        learned_from: parts of the split.
 
     Raises:
         EvenerError: the file answers otherwise than scikit-learn.
         InvalidDataError: answers are no finite numbers, of rows far beyond those learned from.
     """
     model = _models(dataset, seed, class_weight)[before.name]
-    _fit([model], dataset, ("train", "validation"))
+    _fit([model], dataset, learned_from)
     return _written(before.name, model, dataset, before.validation)
 
 
@@ -231,7 +239,7 @@ def _written(
     content = clean_bytes(proto)
     features, _ = dataset.examples("test")
     with threadpool_limits(1):
-        largest_error(
+        error = largest_error(
             f"baseline '{name}'",
             content,
             features,
@@ -246,7 +254,7 @@ def _written(
             test=_quality(model, dataset, "test"),
             size_bytes=len(content),
         )
-    return TrainedBaseline(record=record, content=content)
+    return TrainedBaseline(record=record, content=content, export_error=error)
 
 
 def _quality(model: Any, dataset: Dataset, part: SplitName) -> dict[str, float]:  # noqa: ANN401 - as above

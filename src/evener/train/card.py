@@ -7,6 +7,7 @@ from typing import Protocol
 from evener.artifacts.card import Baseline, Card
 from evener.artifacts.networks import Network
 from evener.artifacts.project import TrainSection
+from evener.artifacts.recommended import Recommended
 from evener.artifacts.topology import Topology
 from evener.data.dataset import Dataset
 
@@ -52,6 +53,7 @@ def make_card(
     baselines: Sequence[Baseline],
     topology: Topology | None = None,
     before: Mapping[str, float] | None = None,
+    recommended: Recommended | None = None,
 ) -> Card:
     """Describe a network and its file.
 
@@ -64,6 +66,7 @@ def make_card(
         topology: which neurons see which; None where all see all.
         before: quality on the validation split, by metric, of the same network before it learned
             from these rows; None if it did not, or that is not known.
+        recommended: the model that is best on the validation split, whatever was delivered.
     """
     return Card(
         network_sha256=hashlib.sha256(content).hexdigest(),
@@ -87,4 +90,5 @@ def make_card(
         losses=trained.losses,
         communication_share=trained.communication_share,
         learned_from=trained.section.learned_from,
+        recommended=recommended,
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.card import Baselines, Card
+from evener.artifacts.card import Baseline, Baselines, Card
 from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front
@@ -26,6 +26,7 @@ from evener.artifacts.search_state import SearchState
 from evener.errors import InvalidProjectError, MissingExtraError
 from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.opened import Progress
+from evener.workflow.recommend import Recommended, recommend
 from evener.workflow.search_cost import planned_cost
 from evener.workflow.searching import Searching, Wanted
 from evener.workflow.steps import Steps, code_version
@@ -166,11 +167,14 @@ class Learning:
         section = self._project.train
         spread = self._spread(architecture)
         before = None if section.sharded or not section.refit else _before(front.value)
+        best = recommend(front.value, baselines.value, size_bytes=self._project.hard_limit("size"))
+        simple = next((one for one in baselines.value.models if one.name == best.family), None)
         inputs = {
             "data": facts.value.sha256,
             "architecture": architecture,
             "spread": spread,
             "before": before,
+            "recommended": best,
             "section": section.network,
             "sharded": section.sharded,
             "baselines": baselines.sha256,
@@ -179,10 +183,13 @@ class Learning:
         }
 
         def make() -> Card:
+            if simple is not None and section.deliver == "recommended":
+                return self._train_simple(simple, baselines, best)
             if section.sharded:
-                return self._train_shards(
+                card = self._train_shards(
                     facts.value.sha256, chain_of(architecture), baselines, digest(inputs)
                 )
+                return msgspec.structs.replace(card, recommended=best)
             from evener.train.card import make_card
             from evener.train.export import export_onnx
             from evener.train.fit import train_network
@@ -206,6 +213,7 @@ class Learning:
                 export_error=error,
                 baselines=baselines.value.models,
                 before=before,
+                recommended=best,
             )
 
         return self._steps.step(
@@ -217,6 +225,25 @@ class Learning:
                 self.network_path.is_file()
                 and file_sha256(self.network_path) == card.network_sha256
             ),
+        )
+
+    def _train_simple(
+        self, before: Baseline, baselines: Kept[Baselines], best: Recommended
+    ) -> Card:
+        """Train the simple model that is recommended, and write it in the network's place."""
+        from evener.train.card import make_card
+        from evener.train.simple import fit_simple
+
+        self._tell(f"training the model '{before.name}', which is recommended")
+        fitted = fit_simple(before, self.dataset, self._project.train)
+        write_whole(self.network_path, fitted.content)
+        return make_card(
+            fitted,
+            self.dataset,
+            fitted.content,
+            export_error=fitted.export_error,
+            baselines=baselines.value.models,
+            recommended=best,
         )
 
     def _train_shards(
