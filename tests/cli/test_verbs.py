@@ -1146,6 +1146,7 @@ def test_a_build_says_which_model_would_have_been_better(
     assert printed["delivered"] == "boosting"
 
 
+@pytest.mark.usefixtures("workflow_calls")
 def test_a_build_for_a_board_says_that_nothing_was_measured_there(
     evener: Evener, monkeypatch: pytest.MonkeyPatch
 ) -> None:

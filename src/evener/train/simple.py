@@ -90,7 +90,7 @@ def numbers_in(content: bytes) -> int:
         content: of a linear model or of trees.
     """
     graph = onnx.load_from_string(content).graph
-    count = sum(
+    count: int = sum(
         prod(one.dims) for one in graph.initializer if one.data_type == onnx.TensorProto.FLOAT
     )
     for node in graph.node:
