@@ -179,7 +179,8 @@ def made(content: ReportContent) -> list[Element]:
         "Versions": ", ".join(f"{name} {version}" for name, version in content.versions.items()),
     }
     terms = [(tag("dt", term), tag("dd", fact)) for term, fact in facts.items()]
-    return [tag("h2", "How it was made"), tag("dl", *chain.from_iterable(terms))]
+    told = [tag("p", f"Note on the data: {note}.", class_="note") for note in content.notes]
+    return [tag("h2", "How it was made"), tag("dl", *chain.from_iterable(terms)), *told]
 
 
 def _learned_from(card: Card) -> str:
