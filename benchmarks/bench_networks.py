@@ -1,7 +1,7 @@
 """Measure the plan of each network against baselines and peers, and record the machine.
 
 Usage: python benchmarks/bench_networks.py [NET ...] [--rounds 15] [--runtimes onnxruntime]
-       [--little 0.4] [--max-latency-share 0.65] [--shape NAME=SIZES ...]
+       [--little 0.4] [--max-latency-share 0.65] [--shape NAME=SIZES ...] [--granularity node]
        [--precision int8 --max-error 0.02 [--calibration NET=FILE.npz ...]]
        [--minutes 60] [--fresh] -o FILE
 
@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 import numpy as np
@@ -40,6 +40,7 @@ import evener
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import write_whole
 from evener.artifacts.processors import Machine
+from evener.artifacts.profile import Granularity
 from evener.cli.values import read_shape
 from evener.errors import InputError
 from evener.network.frames import random_frames
@@ -83,6 +84,7 @@ def main() -> int:
         "load": {"before": before, "after": loads, "of": "the last 1, 5 and 15 minutes"},
         "machine": describe(evener.find_processors()),
         "shapes": options.shapes,
+        "granularity": options.granularity,
         "precision": describe_precision(options),
         "missing": pieces.missing,
         "comparison": comparison,
@@ -145,6 +147,7 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--little", type=float)
     parser.add_argument("--max-latency-share", type=float)
     parser.add_argument("--shape", dest="shapes", action="append", default=[], type=_shape)
+    parser.add_argument("--granularity", choices=get_args(Granularity), default="paper")
     parser.add_argument("--precision", choices=["int8", "fp16", "auto"])
     parser.add_argument("--max-error", type=float)
     parser.add_argument("--calibration", action="append", default=[], type=_frames_of)
@@ -176,7 +179,8 @@ def compare(options: argparse.Namespace, pieces: Pieces) -> list[Comparison]:
     Raises:
         InputError: a network cannot be read, or no network has an input of a shape given.
     """
-    cuttings = each_its_own(options.nets, Cutting(shapes=options.shapes))
+    cutting = Cutting(shapes=options.shapes, granularity=options.granularity)
+    cuttings = each_its_own(options.nets, cutting)
     found = [
         pieces.get(
             Path(net).stem,
@@ -184,6 +188,7 @@ def compare(options: argparse.Namespace, pieces: Pieces) -> list[Comparison]:
             partial(measure, net, own, options),
             net=net,
             shapes=own.shapes,
+            granularity=own.granularity,
             rounds=options.rounds,
             runtimes=options.runtimes,
             little=options.little,

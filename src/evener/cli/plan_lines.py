@@ -1,10 +1,13 @@
 """What is said below the table of a plan: its bound, and how sure its figures are."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from evener.artifacts.plan import Measured, Plan, Simulated
 from evener.artifacts.profile import Profile
 from evener.units import count, show
+
+_FAR: Final = 0.05  # from the bound
 
 
 def bound(plan: Plan) -> str:
@@ -49,3 +52,18 @@ def measured(tried: Measured | None) -> str:
         f"{count(tried.rivals, 'rival')}), latency {show(tried.latency_p50_s, 'time')} (median), "
         f"{show(tried.latency_p99_s, 'time')} (p99)"
     )
+
+
+def finer(plan: Plan) -> Iterator[str]:
+    """Say how to cut more finely, where stages of a plan for this machine are out of balance."""
+    if (
+        plan.measured is not None
+        and len(plan.stages) > 1
+        and plan.granularity != "node"
+        and plan.gap is not None
+        and plan.gap > _FAR
+    ):
+        yield (
+            f"the stages take unequal times, which costs up to {plan.gap:.0%} of the rate: "
+            "--granularity node cuts inside blocks too"
+        )

@@ -15,7 +15,7 @@ from evener.artifacts.tensor import Tensor
 from evener.artifacts.trace import Switch, Trace
 from evener.cli.comparison_lines import comparison_lines, comparison_table
 from evener.cli.layout import lay_out, table
-from evener.cli.plan_lines import bound, energy, estimate, measured, simulated
+from evener.cli.plan_lines import bound, energy, estimate, finer, measured, simulated
 from evener.cli.precision import lowering_lines
 from evener.cli.stage_words import blocks_of, span, stage_in_words
 from evener.units import count, show
@@ -142,6 +142,7 @@ def _(plan: Plan) -> RenderableType:
         *estimate(plan),
         simulated(plan.simulated),
         measured(plan.measured),
+        *finer(plan),
         *lowering_lines(plan.lowering),
     )
 

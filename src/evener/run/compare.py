@@ -19,7 +19,8 @@ from evener.run.entry import Frame
 from evener.run.sink import Emit
 from evener.runtime.session import Array
 
-_TURNS: Final = 4  # so many times its credits are the fewest frames of an entrant in a round
+TURNS: Final = 4
+"""So many times its credits are the fewest frames of an entrant in a round that lasts a time."""
 
 
 class Runner(Protocol):
@@ -160,7 +161,7 @@ def _for_a_while(
     frames: Iterator[Frame], turn: int, seconds: float, clock: Callable[[], float]
 ) -> Iterator[Frame]:
     end_s = clock() + seconds
-    yield from islice(frames, _TURNS * turn)
+    yield from islice(frames, TURNS * turn)
     while clock() < end_s:
         yield from islice(frames, turn)
 

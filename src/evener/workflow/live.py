@@ -13,12 +13,14 @@ import msgspec
 
 from evener.artifacts.plan import Measured, Plan
 from evener.artifacts.trace import Trace
-from evener.run.compare import paired_ratio
+from evener.run.compare import TURNS, paired_ratio
 from evener.runtime.session import Array
 from evener.workflow.opened import Opened
 from evener.workflow.race import entrant, race, without_those_too_big
 
 _TRIALS: Final = 2  # at most
+_TRIAL_S: Final = 60.0  # about the longest, while rounds can be left out
+_ROUNDS: Final = (4, 9)  # of a trial; three of four must speak for a pipeline
 TIE: Final = 0.01  # rates closer than this are the same within the noise of a short run
 
 
@@ -54,7 +56,6 @@ def choose_live(
     plans: Sequence[Plan],
     frames: Sequence[tuple[Array, ...]],
     *,
-    rounds: int = 9,
     max_latency_s: float | None = None,
 ) -> Plan:
     """Return the plan that does best on the machine itself, with what it reached.
@@ -69,7 +70,6 @@ def choose_live(
         opened: the network.
         plans: the candidates, the most promising first; they keep their own objective.
         frames: what they run on.
-        rounds: how often each runs in a trial.
         max_latency_s: longest 99th percentile of the latency that is wished for, in seconds.
 
     Raises:
@@ -77,11 +77,30 @@ def choose_live(
     """
     entrants = {str(index): entrant(opened, plan) for index, plan in enumerate(plans)}
     able, _ = without_those_too_big(entrants)
+    tried = {name: plans[int(name)] for name in able or entrants}
+    rounds = rounds_within(_TRIAL_S, list(tried.values()))
     return best_of_trials(
-        {name: plans[int(name)] for name in able or entrants},
+        tried,
         lambda seed: race(able or entrants, frames, rounds=rounds, seed=seed),
         max_latency_s=max_latency_s,
     )
+
+
+def rounds_within(seconds: float, plans: Sequence[Plan]) -> int:
+    """Return how often each plan runs in a trial: 4 to 9 times, as there is time for.
+
+    Args:
+        seconds: the time, of which one round more is needed to warm up.
+        plans: those that take turns.
+
+    Example:
+        >>> from evener.testing.plans import chain
+        >>> [rounds_within(seconds, [chain((1, [()]))]) for seconds in (9.0, 30.0, 99.0)]
+        [4, 6, 9]
+    """
+    fewest, most = _ROUNDS
+    round_s = sum(TURNS * plan.credits / plan.rate_hz for plan in plans)
+    return int(min(most, max(fewest, seconds / round_s - 1)))
 
 
 def best_of_trials(
