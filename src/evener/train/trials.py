@@ -253,8 +253,9 @@ def _scored(
     wanted = (targets_RO - scaling[0]) / scaling[1] if task == "numbers" else targets_RO
     learned = _drawn(len(features), terms)
     answers = torch.from_numpy(wanted[learned].astype(np.float32))
-    # The loss is that of the final training. Noise on the inputs is left to that: as many numbers
-    # would be drawn as each network reads, in every step.
+    # The loss is that of the final training. Noise on the inputs is left to that: drawn for each
+    # network by its own seed, as all chance here is (`evener.train.draw.input_noise`), it took twice
+    # as long as the training of eight small networks of the digits.
     lesson = Lesson(
         torch.from_numpy((features[learned] - mean) * scale),
         smoothed(answers) if task == "classes" else answers,
