@@ -254,8 +254,8 @@ def _scored(
     learned = _drawn(len(features), terms)
     answers = torch.from_numpy(wanted[learned].astype(np.float32))
     # The loss is that of the final training. Noise on the inputs is left to that: drawn for each
-    # network by its own seed, as all chance here is (`evener.train.draw.input_noise`), it took twice
-    # as long as the training of eight small networks of the digits.
+    # network by its own seed, as all chance here is (`evener.train.draw.input_noise`), it took
+    # twice as long as the training of eight small networks of the digits.
     lesson = Lesson(
         torch.from_numpy((features[learned] - mean) * scale),
         smoothed(answers) if task == "classes" else answers,
