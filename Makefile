@@ -13,7 +13,7 @@ NETWORKS := .cache/networks
 OPENMPI := .cache/openmpi
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check networks openmpi pipe-all scaling docs clean
+.PHONY: help demo test check fetch networks openmpi pipe-all scaling docs clean
 
 help: ## Name the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -24,18 +24,23 @@ demo: $(VENV)/.installed-train ## Build the digits project, run ResNet-50 here a
 	$(BIN)/evener run resnet50 --frames 60 $$([ $$(nproc) -lt 2 ] || echo --stages 2)
 	$(BIN)/evener run examples/digits/.evener/network.onnx --shape features=1,64 --frames 200 --board khadas-vim3
 
-test: check ## Check formatting, types and imports, then run every test
-	@$(MAKE) --no-print-directory networks || \
-	  echo "make: the trained networks cannot be fetched; the tests over them are skipped" >&2
-	@$(MAKE) --no-print-directory openmpi || \
-	  echo "make: Open MPI cannot be fetched; the tests over it are skipped" >&2
-	$(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+# What is fetched comes while types are checked, which keeps one core busy. Tests start hundreds of
+# interpreters, each of which would compile the package anew where Python is told to keep no bytecode.
+test: $(VENV)/.installed-all ## Check formatting, types and imports, then run every test
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check fetch
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.installed-all ## Check formatting, types and imports only
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fetch: ## Fetch what some tests run over, where it can be fetched: trained networks and Open MPI
+	@$(MAKE) --no-print-directory networks || \
+	  echo "make: the trained networks cannot be fetched; the tests over them are skipped" >&2
+	@$(MAKE) --no-print-directory openmpi || \
+	  echo "make: Open MPI cannot be fetched; the tests over it are skipped" >&2
 
 networks: $(NETWORKS)/mobilenet_v2.onnx ## Fetch the trained networks that tests run over
 

@@ -1,11 +1,14 @@
 """The names that `import evener` promises; one more or less is a decision, made here."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import evener
+from evener import workflow
 
 PUBLIC = [
     "Basis",
@@ -66,7 +69,11 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 @pytest.mark.parametrize(
     ("module", "heavy"),
-    [("evener", HEAVY), ("evener.cli.main", HEAVY - {"click"})],
+    [
+        ("evener", HEAVY),
+        ("evener.cli.main", HEAVY - {"click"}),
+        ("evener.workflow.chunks", HEAVY),
+    ],
 )
 def test_starting_loads_nothing_heavy(module: str, heavy: set[str]) -> None:
     program = f"import sys, {module}; print(','.join({heavy!r} & set(sys.modules)))"
@@ -76,3 +83,18 @@ def test_starting_loads_nothing_heavy(module: str, heavy: set[str]) -> None:
     )
 
     assert ended.stdout == "\n"
+
+
+def test_the_flow_finds_the_names_that_type_checkers_see() -> None:
+    tree = ast.parse(Path(workflow.__file__).read_text())
+    seen = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("evener.workflow.")
+        for alias in node.names
+    }
+
+    assert seen == {name: f"evener.workflow.{home}" for name, home in workflow._HOME.items()}
+    assert None not in [getattr(workflow, name) for name in seen]
+    with pytest.raises(AttributeError, match="module 'evener.workflow' has no attribute 'plan_ne"):
+        workflow.plan_netwerk  # noqa: B018 - the access is what fails

@@ -22,7 +22,7 @@ from evener.artifacts.trace import Trace
 from evener.data.sources import Reading
 from evener.errors import EvenerError, InputError
 from evener.workflow import learn, place, race
-from evener.workflow.build import build_project
+from evener.workflow.build import BuildResult, build_project
 from evener.workflow.ranks import find_launcher
 from evener.workflow.run import run_network
 from evener.workflow.steps import open_steps
@@ -81,22 +81,23 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuildResult]:
     """Build a project that nobody kills or changes, with a cache beside it."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with pytest.MonkeyPatch.context() as patch:
         shorten(patch)
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         project = write_project(folder / "project")
-        build_project(project)
-    return project
+        return project, build_project(project)
 
 
 @pytest.fixture
-def built(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def built(
+    undisturbed: tuple[Path, BuildResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """Copy the project that is built, and its cache, to where this test looks for one."""
     shorten(monkeypatch)
-    shutil.copytree(undisturbed.parent, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(undisturbed[0].parent, tmp_path, dirs_exist_ok=True)
     return tmp_path / "project"
 
 
@@ -106,8 +107,10 @@ def change(project: Path, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_a_build_goes_from_rows_to_a_judged_plan_and_runs_nothing_twice(project: Path) -> None:
-    first = build_project(project)
+def test_a_build_goes_from_rows_to_a_judged_plan_and_runs_nothing_twice(
+    undisturbed: tuple[Path, BuildResult], built: Path
+) -> None:
+    first = undisturbed[1]
 
     assert first.ran == (*STEPS, "report")
     assert first.kept == ()
@@ -120,7 +123,7 @@ def test_a_build_goes_from_rows_to_a_judged_plan_and_runs_nothing_twice(project:
     assert first.network.read_bytes()
     assert first.report.read_text().startswith("<!doctype html>")
 
-    again = build_project(project / "evener.toml")
+    again = build_project(built / "evener.toml")
 
     assert (again.ran, again.kept) == ((), (*STEPS, "report"))
     assert again.verdicts == first.verdicts
@@ -331,10 +334,10 @@ def test_trees_are_planned_measured_and_judged(
     assert trace.quality == pytest.approx(built_again.card.test, abs=1e-3)
 
 
-def test_a_limit_that_no_plan_keeps_is_missed_not_refused(project: Path) -> None:
-    change(project, "<= 1 s", "<= 1 ns")
+def test_a_limit_that_no_plan_keeps_is_missed_not_refused(built: Path) -> None:
+    change(built, "<= 1 s", "<= 1 ns")
 
-    result = build_project(project)
+    result = build_project(built)
 
     assert not result.holds
     assert [one.name for one in result.verdicts if not one.holds] == ["latency_p99", "size"]
@@ -355,41 +358,51 @@ def test_rows_that_changed_are_read_again(built: Path) -> None:
     path = built / "rows.csv"
     path.write_text(path.read_text().replace("a,b,c,kind\n", "a,b,c,kind\n9.0,9.0,9.0,red\n"))
 
-    assert build_project(built).ran[:2] == ("data", "search")
+    told: list[str] = []
+
+    def stop(message: str, _done: int, _total: int) -> None:
+        told.append(message)
+        if message.startswith("fitting a linear model"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_project(built, progress=stop)
+    assert told[0] == "reading the data"
+    assert any(message.startswith("generation 1") for message in told)
 
 
-def test_a_network_that_ranks_trained_flows_on_and_is_that_of_one_rank(project: Path) -> None:
+def test_a_network_that_ranks_trained_flows_on_and_is_that_of_one_rank(built: Path) -> None:
     try:
         find_launcher()
     except EvenerError as error:
         pytest.skip(str(error))
-    change(project, "epochs = 6", "epochs = 6\nranks = 2\nshards = 4\nhalo = 1")
+    change(built, "epochs = 6", "epochs = 6\nranks = 2\nshards = 4\nhalo = 1")
 
-    first = build_project(project)
+    first = build_project(built)
 
-    trace = load(project / ".evener" / "trace.json", Trace).value
-    assert first.ran == (*STEPS, "report")
+    trace = load(built / ".evener" / "trace.json", Trace).value
+    assert first.ran == (*(one for one in STEPS if one not in ("data", "baselines")), "report")
     assert trace.quality == pytest.approx(first.card.test, abs=1e-6)
     assert first.card.topology == Topology(shards=4, halo=1)
-    assert not (project / ".evener" / "training").exists()
+    assert not (built / ".evener" / "training").exists()
 
-    change(project, "ranks = 2\n", "")  # who computes makes no other network
-    assert build_project(project).ran == ()
+    change(built, "ranks = 2\n", "")  # who computes makes no other network
+    assert build_project(built).ran == ()
 
     together = first.network.read_bytes()
     first.network.unlink()
-    alone = build_project(project)
+    alone = build_project(built)
     assert first.network.read_bytes() == together
     assert alone.ran == ("train", "report")  # which shows how long ranks waited, and one does not
     assert msgspec.structs.replace(first.card, communication_share=None) == alone.card
 
 
-def test_a_build_of_shards_that_was_stopped_goes_on_from_its_checkpoint(project: Path) -> None:
-    change(project, "epochs = 6", "epochs = 6\nshards = 4\nhalo = 1")
-    undisturbed = build_project(project).network
+def test_a_build_of_shards_that_was_stopped_goes_on_from_its_checkpoint(built: Path) -> None:
+    change(built, "epochs = 6", "epochs = 6\nshards = 4\nhalo = 1")
+    undisturbed = build_project(built).network
     before = undisturbed.read_bytes()
     undisturbed.unlink()
-    other = project / ".evener" / "training" / "of-another-training"
+    other = built / ".evener" / "training" / "of-another-training"
     other.mkdir(parents=True)
     told: list[int] = []
 
@@ -399,11 +412,11 @@ def test_a_build_of_shards_that_was_stopped_goes_on_from_its_checkpoint(project:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        build_project(project, progress=stop)
+        build_project(built, progress=stop)
     assert not other.exists()
     told.clear()
 
-    assert build_project(project, progress=lambda _, done, __: told.append(done)).ran == ("train",)
+    assert build_project(built, progress=lambda _, done, __: told.append(done)).ran == ("train",)
     assert told[0] == 5
     assert undisturbed.read_bytes() == before
 
@@ -432,13 +445,13 @@ def append(project: Path, text: str) -> None:
         file.write(f"\n{text}\n")
 
 
-def test_a_project_for_a_board_is_judged_on_simulated_processors(project: Path) -> None:
-    append(project, '[plan]\nboard = "khadas-vim3"\nprocessors = ["B", "L"]')
-    change(project, '"<= 1 s"', '"<= 0.1 ms"')
+def test_a_project_for_a_board_is_judged_on_simulated_processors(built: Path) -> None:
+    append(built, '[plan]\nboard = "khadas-vim3"\nprocessors = ["B", "L"]')
+    change(built, '"<= 1 s"', '"<= 0.1 ms"')
 
-    first = build_project(project)
+    first = build_project(built)
 
-    state = project / ".evener"
+    state = built / ".evener"
     trace = load(state / "trace.json", Trace).value
     assert first.board == "khadas-vim3"
     assert first.plan.estimate == "cost model of khadas-vim3"
@@ -457,28 +470,28 @@ def test_a_project_for_a_board_is_judged_on_simulated_processors(project: Path) 
     assert "Simulated for khadas-vim3" in page
     assert "Measured on this machine" not in page
 
-    assert build_project(project).ran == ()
-    append(project, 'objective = "latency"')
-    assert "train" in build_project(project).kept
+    assert build_project(built).ran == ()
+    append(built, 'objective = "latency"')
+    assert "train" in build_project(built).kept
 
 
 def test_a_board_file_lies_beside_the_project_file(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    append(project, '[plan]\nboard = "toy.toml"')
-    monkeypatch.chdir(project)
+    append(built, '[plan]\nboard = "toy.toml"')
+    monkeypatch.chdir(built)
 
     with pytest.raises(InputError, match=r"cannot read .*toy\.toml"):
-        build_project(project)
-    (project / "toy.toml").write_text(
+        build_project(built)
+    (built / "toy.toml").write_text(
         'name = "toy"\nsource = "made up"\n'
         '[processors.B]\nkind = "cpu"\ncores = [0]\nruntime = "r"\nprecision = "f32"\n'
         "[networks.other.B]\npart_ms = [1.0]\n"
     )
-    monkeypatch.chdir(project.parent)
+    monkeypatch.chdir(built.parent)
 
     with pytest.raises(InputError, match="toy has no times of network and no cost model"):
-        build_project(project)
+        build_project(built)
 
 
 @pytest.mark.parametrize(
@@ -547,7 +560,7 @@ for moment in moments:
 
 
 def test_a_build_killed_step_by_step_ends_in_the_same_network(
-    project: Path, undisturbed: Path
+    project: Path, undisturbed: tuple[Path, BuildResult]
 ) -> None:
     moments = ["generation 1", "in full", "and validation rows", "writing and checking"]
     moments += ["trying the best"]
@@ -558,7 +571,7 @@ def test_a_build_killed_step_by_step_ends_in_the_same_network(
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    state, whole = project / ".evener", undisturbed / ".evener"
+    state, whole = project / ".evener", undisturbed[0] / ".evener"
     there = {path.name: content_sha256(path) for path in state.glob("*.json")}
 
     network = build_project(project).network
