@@ -8,7 +8,9 @@ SETS is the folder of data, by default that of EVENER_TEST_DATA; which files it 
 validation rows alone. Then the best on the validation rows is trained in full, whatever it costs,
 and so are the best that random search found with as many evaluations and a network that nobody
 searched for. Beside them stand the simple models of every build (linear, forest, boosting); of
-these and the search's network the one that is best on the validation rows is recommended. Last come
+these and the search's network the one that is best on the validation rows is recommended. The
+networks and the recommended model are trained twice, as a build does it (`train.refit`): without
+the validation rows, for what they come to on these, and with them, for the test rows. Last come
 scikit-learn's own boosting and multi-layer perceptron, as they come, with the validation rows to
 learn from too, since they keep rows back by themselves. Nothing is chosen by test rows. The budget
 is that of the search; what the trainings in full, the simple models and scikit-learn's take is not
@@ -47,6 +49,7 @@ from evener.artifacts.networks import Network
 from evener.artifacts.project import DataSection, Project
 from evener.data.dataset import Dataset
 from evener.errors import InputError
+from evener.train.baselines import refit_baseline
 from evener.train.fit import train_network
 from evener.workflow.learn import Learning
 from evener.workflow.recommend import NETWORK, best_family
@@ -159,6 +162,15 @@ def _measured(
         }
     )
     figures.append(msgspec.structs.replace(of[best], what=RECOMMENDED, model=best))
+    if best != NETWORK and project.train.refit:
+        before = next(model for model in simple.models if model.name == best)
+        started = time.perf_counter()
+        refitted = refit_baseline(
+            before, dataset, seed=project.train.seed, class_weight=project.train.class_weight
+        )
+        figures[-1] = msgspec.structs.replace(
+            figures[-1], test=refitted.record.test, took_s=time.perf_counter() - started
+        )
     apart_s = {
         "training the evolved network in full": figures[0].took_s * one.trainings,
         "training the others in full": sum(
@@ -204,22 +216,25 @@ def _best(tried: Sequence[Scored]) -> Scored | None:
 
 
 def _trained(what: str, network: Network, dataset: Dataset, project: Project, times: int) -> Figure:
-    """Train a network in full from several seeds, and return its mean quality."""
+    """Train a network in full from several seeds, and return its mean quality.
+
+    What it comes to on the validation rows is of a training without them, that on the test rows of
+    one with both, where the project refits networks.
+    """
     started = time.perf_counter()
     spread = None if isinstance(network, Architecture) else spread_of(network, project.search)
-    trained = [
-        train_network(
-            network,
-            dataset,
-            msgspec.structs.replace(project.train, seed=project.train.seed + number),
-            spread=spread,
-        )
+    sections = [
+        msgspec.structs.replace(project.train, seed=project.train.seed + number)
         for number in range(times)
     ]
+    chosen_by = [train_network(network, dataset, one.chooses, spread=spread) for one in sections]
+    trained = chosen_by
+    if project.train.refit:
+        trained = [train_network(network, dataset, one, spread=spread) for one in sections]
     return Figure(
         what=what,
         model=str(network),
-        validation=mean_of([one.validation for one in trained]),
+        validation=mean_of([one.validation for one in chosen_by]),
         test=mean_of([one.test for one in trained]),
         took_s=(time.perf_counter() - started) / times,
         trainings=times,

@@ -119,7 +119,9 @@ def sections(
     held = [verdict for one in found for verdict in verdicts(one, wanted)]
     written = (
         f"Written by `{run['command']}` on {run['date']} on {run['machine']['processor']}. "
-        "Every figure is of test rows, which nothing was chosen by. Load is how many processes "
+        "Every figure is of test rows, which nothing was chosen by, unless it says otherwise; "
+        "networks and the recommended model learned from the validation rows too, once they were "
+        "chosen, but for the figures on these. Load is how many processes "
         "wanted a core of the machine when a set began and ended."
     )
     first = Section(

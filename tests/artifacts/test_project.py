@@ -136,3 +136,21 @@ def test_a_network_depends_on_its_halo_and_its_shards_and_not_on_ranks() -> None
     assert dense.network == TrainSection(ranks=6, replicas=3).network
     assert halo.network == TrainSection(shards=4, halo="boundary", ranks=4, replicas=2).network
     assert halo.network != TrainSection(shards=8, halo=1).network
+
+
+def test_a_network_depends_on_whether_it_is_refitted_and_is_by_default() -> None:
+    section = parse_project({"data": {"source": "digits"}, "train": {"shards": 4, "halo": 1}}).train
+
+    assert section.refit
+    assert section.network.refit
+    assert section.chooses.network != section.network
+    assert section.chooses.sharded
+
+
+def test_no_board_has_times_of_what_may_be_no_network() -> None:
+    raw = {"data": {"source": "digits"}, "train": {"deliver": "recommended"}}
+    assert parse_project(raw).train.deliver == "recommended"
+
+    with pytest.raises(InvalidProjectError, match="has times of networks alone") as caught:
+        parse_project(raw | {"plan": {"board": "khadas-vim3"}})
+    assert caught.value.key == "train.deliver"

@@ -4,11 +4,15 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
 
 from evener import workflow
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.card import Card
+from evener.artifacts.recommended import Recommended
 
 Evener = Callable[..., tuple[int, str, str]]
 
@@ -25,6 +29,33 @@ def test_build_ends_with_1_if_a_hard_requirement_is_missed(evener: Evener) -> No
     assert out.endswith(
         "next: evener run p/.evener/network.onnx --shape features=1,64 --frames 100\n"
     )
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_build_says_which_model_would_have_been_better(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = workflow.build_project(Path("p"))
+    best = Recommended(family="boosting", validation=0.995, test=0.98)
+    card = msgspec.structs.replace(here.card, recommended=best)
+    trees = msgspec.structs.replace(card, architecture=Architecture(family="boosting"), epochs=0)
+
+    def build(of: Card) -> tuple[str, dict[str, Any]]:
+        found = SimpleNamespace(**vars(here) | {"card": of})
+        monkeypatch.setattr(workflow, "build_project", lambda *_, **__: found)
+        return evener("build", "p")[1], json.loads(evener("build", "p", "--json")[1])
+
+    out, printed = build(card)
+    assert (
+        "the model 'boosting' is recommended: its accuracy on the validation rows is 0.9950, the "
+        "network's 0.9900."
+    ) in " ".join(out.split())
+    assert 'write deliver = "recommended" in [train] of evener.toml' in " ".join(out.split())
+    assert (printed["delivered"], printed["recommended"]["family"]) == ("network", "boosting")
+
+    out, printed = build(trees)
+    assert "delivered: the model 'boosting', the best on the validation rows" in out
+    assert printed["delivered"] == "boosting"
 
 
 @pytest.mark.usefixtures("workflow_calls")

@@ -84,6 +84,8 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "ran": (),
         "kept": (),
         "board": (),
+        "delivered": (),
+        "recommended": (),
     },
 }
 ARGUMENTS = {

@@ -20,6 +20,19 @@ def table(folder: Path, rows: list[str] = ROWS) -> DataSection:
     return DataSection(source="table.csv")
 
 
+def test_numbers_that_are_brought_to_a_limit_are_noted(tmp_path: Path) -> None:
+    rows = [f"{index},{index},{'yes' if index % 2 else 'no'}" for index in range(20)]
+    plain = load_dataset(table(tmp_path, rows), tmp_path)
+    far = int(plain.split.test[0])
+    rows[far] = f"{far},1e9,{'yes' if far % 2 else 'no'}"
+
+    found = load_dataset(table(tmp_path, rows), tmp_path)
+
+    assert plain.notes == ()
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("'b' lies far beyond the training rows in 1 row, and counts")
+
+
 def test_a_table_becomes_a_dataset(tmp_path: Path) -> None:
     dataset = load_dataset(table(tmp_path), tmp_path)
 

@@ -124,6 +124,15 @@ def test_sentences_carry_the_figures(content: ReportContent, tmp_path: Path) -> 
     assert "1,000 frames in 22.1 ms: 45200 /s" in text
 
 
+def test_notes_on_the_data_are_shown(content: ReportContent, tmp_path: Path) -> None:
+    noted = msgspec.structs.replace(content, notes=("'a' lies far beyond the training rows",))
+
+    assert (
+        "Note on the data: 'a' lies far beyond the training rows." in outline(noted, tmp_path).text
+    )
+    assert "Note on the data" not in " ".join(outline(content, tmp_path).text)
+
+
 def test_what_was_simulated_is_not_called_measured(content: ReportContent, tmp_path: Path) -> None:
     estimate = {"estimate": "cost model of a board", "estimate_error": 0.15}
     simulated = msgspec.structs.replace(

@@ -1,10 +1,25 @@
 """A dataset small enough to train on in every test."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from evener.data.dataset import Dataset, make_dataset
-from evener.data.split import split_at_random, split_rows
+from evener.data.split import Split, split_at_random, split_rows
+
+
+@pytest.fixture(scope="session")
+def known() -> Callable[[Dataset], Dataset]:
+    """Return what makes training rows of all rows but those of the test."""
+
+    def make(dataset: Dataset) -> Dataset:
+        split = dataset.split
+        train = np.sort(np.concatenate([split.train, split.validation]))
+        return replace(dataset, split=Split(train, split.validation, split.test))
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """The simple models that a network is held against."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,13 @@ from evener.data.load import load_dataset
 from evener.data.split import split_at_random
 from evener.errors import EvenerError
 from evener.train import baselines
-from evener.train.baselines import TREES, TrainedBaseline, fit_baselines, train_baselines
+from evener.train.baselines import (
+    TREES,
+    TrainedBaseline,
+    fit_baselines,
+    refit_baseline,
+    train_baselines,
+)
 from evener.train.verify import answers
 
 
@@ -37,6 +44,22 @@ def test_the_file_answers_as_scikit_learn_does(
     found = answers(trained["forest"].content, rings.features, outputs=2)
 
     np.testing.assert_allclose(found, forest.predict_proba(rings.features), atol=1e-5)
+
+
+def test_a_refit_is_the_fit_of_a_split_without_rows_to_choose_by(
+    rings: Dataset,
+    known: Callable[[Dataset], Dataset],
+    trained: dict[str, TrainedBaseline],
+) -> None:
+    whole = {one.record.name: one for one in train_baselines(known(rings), seed=0)}
+
+    for name, before in trained.items():
+        found = refit_baseline(before.record, rings, seed=0)
+
+        assert found.content == whole[name].content
+        assert found.content != before.content
+        assert found.record.test == whole[name].record.test
+        assert found.record.validation == before.record.validation
 
 
 def test_the_size_is_that_of_the_file(trained: dict[str, TrainedBaseline]) -> None:

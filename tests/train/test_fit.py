@@ -1,11 +1,13 @@
 """Training one architecture."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.layer_graph import LayerGraph
@@ -13,7 +15,7 @@ from evener.artifacts.project import DataSection, TrainSection
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.errors import DivergedError, InvalidDataError
-from evener.train.fit import train_network
+from evener.train.fit import Trained, train_network
 from evener.train.model import predict
 
 SHORT = TrainSection(epochs=20)
@@ -51,6 +53,35 @@ def test_the_same_inputs_end_in_the_same_weights_whatever_ran_before(rings: Data
     assert not np.array_equal(
         predict(first.model, rings.features), predict(other.model, rings.features)
     )
+
+
+def test_a_refit_is_the_training_of_a_split_without_rows_to_choose_by(
+    rings: Dataset, known: Callable[[Dataset], Dataset]
+) -> None:
+    refitted = train_network(SMALL, rings, SHORT)
+    whole = train_network(SMALL, known(rings), SHORT.chooses)
+    plain = train_network(SMALL, rings, SHORT.chooses)
+
+    def answers(one: Trained) -> NDArray[np.float32]:
+        return predict(one.model, rings.features)
+
+    assert np.array_equal(answers(refitted), answers(whole))
+    assert not np.array_equal(answers(refitted), answers(plain))
+    assert (refitted.test, refitted.losses) == (whole.test, whole.losses)
+    assert refitted.validation == {}
+    assert plain.validation.keys() == plain.test.keys()
+
+
+@pytest.mark.parametrize("name", ["hills", "corners"])
+def test_numbers_and_labels_are_refitted_too(
+    name: str, request: pytest.FixtureRequest, known: Callable[[Dataset], Dataset]
+) -> None:
+    dataset = request.getfixturevalue(name)
+    section = TrainSection(epochs=2, class_weight="balanced")
+
+    refitted = train_network(SMALL, dataset, section)
+
+    assert refitted.test == train_network(SMALL, known(dataset), section.chooses).test
 
 
 def test_it_tells_of_every_epoch_and_the_loss_falls(rings: Dataset) -> None:
@@ -107,4 +138,6 @@ def test_answers_that_are_no_numbers_are_refused_with_their_feature(
     with pytest.raises(
         InvalidDataError, match=rf"the answers to 1 of 60 {part} rows of rings .* 'y' is 3e\+38"
     ):
-        train_network(LayerGraph(widths=(8,), links=((0, 1), (1, 2))), far, TrainSection(epochs=2))
+        train_network(
+            LayerGraph(widths=(8,), links=((0, 1), (1, 2))), far, TrainSection(epochs=2).chooses
+        )

@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from torch.nn import functional
 
-from evener.train.head import Head, importance, target_scaling
+from evener.artifacts.dataset import Task
+from evener.artifacts.train_section import ClassWeight
+from evener.train.head import Head, importance, smoothed, target_scaling
+from evener.train.judge import LOSS
+from evener.train.population.losses import compare
 
 CLASSES = np.eye(3, dtype=np.float32)[[0, 0, 0, 0, 1, 1, 2, 2]]
 LABELS = np.array([[0, 1], [0, 1], [0, 0], [1, 0]], np.float32)
@@ -61,6 +66,27 @@ def test_a_row_of_a_rare_class_pulls_harder() -> None:
 
     assert float(balanced.loss(sums, rare)) > float(plain.loss(sums, rare))
     assert float(balanced.loss(sums, common)) < float(plain.loss(sums, common))
+
+
+@pytest.mark.parametrize("weight", ["none", "balanced"])
+@pytest.mark.parametrize(
+    ("task", "targets"), [("classes", CLASSES), ("labels", LABELS), ("numbers", NUMBERS)]
+)
+def test_the_loss_is_that_of_the_trials_of_a_search(
+    task: Task, targets: NDArray[np.float32], weight: ClassWeight
+) -> None:
+    head = Head(task, targets, class_weight=weight)
+    wanted = head.wanted(targets)
+    sums = torch.linspace(-2, 3, wanted.numel()).reshape(wanted.shape).requires_grad_()
+    learned = smoothed(wanted) if task == "classes" else wanted
+    gradient = torch.empty(1, *sums.shape)
+
+    loss = head.loss(sums, wanted)
+    torch.autograd.backward(loss)
+    found = compare(LOSS[task], sums.detach()[None], learned[None], gradient, head.importance)
+
+    torch.testing.assert_close(found[0], loss.detach())
+    torch.testing.assert_close(gradient[0], sums.grad)
 
 
 def test_the_spread_of_what_does_not_vary_is_one() -> None:

@@ -1,5 +1,6 @@
 """Training one architecture by shards, on any number of ranks."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,17 @@ def test_it_learns_what_a_straight_line_cannot_and_says_what_it_trained(rings: D
     assert network.weights == exist
     assert len(network.losses) == 40
     assert network.losses[-1] < network.losses[0]
+
+
+def test_a_refit_is_the_training_of_a_split_without_rows_to_choose_by(
+    rings: Dataset, known: Callable[[Dataset], Dataset]
+) -> None:
+    refitted = fitted(rings, HALO)
+    whole = fitted(known(rings), HALO.chooses)
+
+    assert refitted.content == whole.content
+    assert (refitted.validation, refitted.test) == ({}, whole.test)
+    assert fitted(rings, HALO.chooses).content != whole.content
 
 
 @pytest.mark.parametrize("ranks", [2, 3])

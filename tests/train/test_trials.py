@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,6 +15,11 @@ from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.project import DataSection
 from evener.data.dataset import Dataset
 from evener.errors import InputError
+from evener.train import trials
+from evener.train.head import smoothed
+from evener.train.population.course import Rows as Lesson
+from evener.train.population.state import State
+from evener.train.population.training import train_population
 from evener.train.trials import Rows, Terms, Trial, score_rows, score_together, try_together
 
 CHAIN = LayerGraph(widths=(16,), links=((0, 1), (1, 2)))
@@ -57,6 +63,24 @@ def test_a_score_depends_on_the_seed(rings: Dataset) -> None:
     terms = [msgspec.structs.replace(TERMS, epochs=2, seed=seed) for seed in range(5)]
 
     assert len({score_together([trial(CHAIN)], rings, one)[0].quality for one in terms}) > 1
+
+
+def test_classes_are_smoothed_as_in_the_final_training(
+    rings: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lessons: list[Lesson] = []
+
+    def train(members: Any, lesson: Lesson, *given: Any, **options: Any) -> list[State]:  # noqa: ANN401 - handed on
+        lessons.append(lesson)
+        return train_population(members, lesson, *given, **options)
+
+    monkeypatch.setattr(trials, "train_population", train)
+    terms = msgspec.structs.replace(TERMS, epochs=1)
+
+    score_together([trial(CHAIN)], rings, terms)
+
+    targets = rings.examples("train")[1]
+    assert torch.equal(lessons[0].wanted, smoothed(torch.from_numpy(targets)))
 
 
 def test_rare_classes_count_as_in_the_final_training(rings: Dataset) -> None:

@@ -1,6 +1,7 @@
 """A build runs each step once, runs again only what a change touches, and survives being killed."""
 
 import csv
+import html
 import json
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ import pytest
 from evener.artifacts.card import Card
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
+from evener.artifacts.front import Front
+from evener.artifacts.recommended import Recommended
 from evener.artifacts.topology import Topology
 from evener.artifacts.trace import Trace
 from evener.data.sources import Reading
@@ -255,6 +258,82 @@ def test_a_change_runs_what_it_touches(
     assert set(ran) <= set(again)
 
 
+def test_the_chosen_network_learns_from_the_validation_rows_too(built: Path) -> None:
+    card = load(built / ".evener" / "card.json", Card).value
+    front = load(built / ".evener" / "front.json", Front).value
+    chosen = front.retrained_of(front.chosen)
+    assert chosen is not None
+    assert card.learned_from == ("train", "validation")
+    assert card.validation == {"accuracy": chosen.quality}  # of those that it was chosen by
+    assert (
+        "the training and validation rows, once the network was chosen"
+        in (built / "report.html").read_text()
+    )
+    before = (built / ".evener" / "network.onnx").read_bytes()
+
+    change(built, "epochs = 6", "epochs = 6\nrefit = false")
+    again = build_project(built)
+
+    assert {"data", "search", "baselines"} <= set(again.kept)
+    assert "train" in again.ran
+    assert again.network.read_bytes() != before
+    assert again.card.learned_from == ("train",)
+    assert again.card.validation["accuracy"] == chosen.validation[0]  # the first seed's training
+    assert again.card.test["accuracy"] == chosen.test[0]
+
+
+def test_a_simple_model_is_delivered_where_it_is_recommended_and_that_is_wanted(
+    built: Path,
+) -> None:
+    card = load(built / ".evener" / "card.json", Card).value
+    assert card.recommended is not None
+    family = card.recommended.family
+    assert (card.family, family) == ("network", "linear")  # a line tells the kinds apart
+    assert card.advice is not None
+    assert html.escape(card.advice[1:], quote=False) in (built / "report.html").read_text()
+
+    change(built, "epochs = 6", 'epochs = 6\ndeliver = "recommended"')
+    again = build_project(built)
+
+    assert {"data", "search", "baselines"} <= set(again.kept)
+    assert (again.card.family, again.card.advice) == (family, None)
+    assert again.card.learned_from == ("train", "validation")
+    trace = load(built / ".evener" / "trace.json", Trace).value
+    assert trace.quality == pytest.approx(again.card.test, abs=1e-3)
+    assert next(one for one in again.verdicts if one.name == "accuracy").holds
+    assert (
+        "the model 'linear', which answers the validation rows best"
+        in (built / "report.html").read_text()
+    )
+    assert build_project(built).ran == ()
+    run_network(
+        str(again.network),
+        frames=built / "rows.csv",
+        reading=Reading(),
+        out=built / "scores.csv",
+        stages=1,
+    )
+    with (built / "scores.csv").open() as scores, (built / "rows.csv").open() as rows:
+        pairs = list(zip(csv.DictReader(scores), csv.DictReader(rows), strict=True))
+    assert np.mean([score["prediction"] == row["kind"] for score, row in pairs]) > 0.9
+
+
+@pytest.mark.parametrize("family", ["forest", "boosting"])
+def test_trees_are_planned_measured_and_judged(
+    built: Path, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = Recommended(family=family, validation=1.0, test=None)
+    monkeypatch.setattr(learn, "recommend", lambda *_, **__: best)
+    change(built, "epochs = 6", 'epochs = 6\ndeliver = "recommended"')
+
+    built_again = build_project(built)
+
+    assert built_again.card.family == family
+    assert built_again.card.weights > 10
+    trace = load(built / ".evener" / "trace.json", Trace).value
+    assert trace.quality == pytest.approx(built_again.card.test, abs=1e-3)
+
+
 def test_a_limit_that_no_plan_keeps_is_missed_not_refused(built: Path) -> None:
     change(built, "<= 1 s", "<= 1 ns")
 
@@ -483,7 +562,8 @@ for moment in moments:
 def test_a_build_killed_step_by_step_ends_in_the_same_network(
     project: Path, undisturbed: tuple[Path, BuildResult]
 ) -> None:
-    moments = ["generation 1", "in full", "writing and checking", "trying the best"]
+    moments = ["generation 1", "in full", "and validation rows", "writing and checking"]
+    moments += ["trying the best"]
     ended = subprocess.run(
         [sys.executable, "-c", _KILLED, str(project), *moments],
         capture_output=True,

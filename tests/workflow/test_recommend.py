@@ -1,5 +1,7 @@
 """Recommending a model whatever its family."""
 
+import msgspec
+
 from evener.artifacts.card import Baseline, Baselines
 from evener.artifacts.front import Front, Retrained, Scored
 from evener.artifacts.layer_graph import LayerGraph
@@ -46,3 +48,11 @@ def test_a_network_that_there_was_no_time_to_train_in_full_counts_as_in_the_sear
 
 def test_of_equal_ones_the_simple_model_is_recommended() -> None:
     assert recommend(front(RETRAINED), simple(linear=0.91)).family == "linear"
+
+
+def test_a_simple_model_whose_file_is_too_large_is_not_recommended() -> None:
+    models = simple(forest=0.99, linear=0.95).models
+    large = Baselines(models=(msgspec.structs.replace(models[0], size_bytes=1001), models[1]))
+
+    assert recommend(front(RETRAINED), large).family == "forest"
+    assert recommend(front(RETRAINED), large, size_bytes=1000).family == "linear"

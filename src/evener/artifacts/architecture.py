@@ -7,7 +7,7 @@ import msgspec
 
 from evener.artifacts.files import digest
 
-Family = Literal["mlp", "linear", "forest"]
+Family = Literal["mlp", "linear", "forest", "boosting"]
 
 
 class Architecture(
@@ -16,7 +16,7 @@ class Architecture(
     """Family and sizes of a model.
 
     Attributes:
-        family: "mlp" for a network; "linear" and "forest" are the models it is held against.
+        family: "mlp" for a network; the others are the models it is held against.
         hidden: units of each hidden layer, for an mlp.
         activation: "relu", "tanh", "gelu" or "sigmoid", for an mlp.
         trees: how many, for a forest.

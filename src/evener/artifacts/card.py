@@ -4,9 +4,11 @@ from typing import ClassVar
 
 import msgspec
 
-from evener.artifacts.dataset import Task
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.dataset import MAIN_METRIC, SplitName, Task
 from evener.artifacts.encoding import Encoding
 from evener.artifacts.networks import Network
+from evener.artifacts.recommended import NETWORK, Recommended
 from evener.artifacts.topology import Topology
 
 
@@ -45,15 +47,18 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         network_sha256: hash of the ONNX file.
         network_bytes: its size.
-        architecture: what was trained.
-        weights: how many numbers training set.
+        architecture: what was trained: a network, or the family of a simple model.
+        weights: how many numbers training set; of trees thresholds and what leaves answer.
         features: columns that the network reads.
         data_sha256: hash of the dataset and its split.
         rows: rows of the splits, by name.
         classes: names of the outputs: of the classes, or the target columns of numbers and labels.
         seed: what the randomness was drawn from.
-        epochs: passes over the training split.
-        validation: quality on the validation split, by metric.
+        epochs: passes over the rows; 0 of a simple model.
+        learned_from: the parts of the split that the weights were learned from.
+        validation: quality on the validation split, by metric. Of weights that were learned from it
+            too, what the same network came to before, learning from the training split alone: the
+            mean of its trainings in the search; empty where there is none.
         test: quality on the test split, by metric.
         export_error: largest difference between the ONNX file's and the trainer's outputs.
         baselines: simple models on the same splits.
@@ -63,6 +68,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         losses: mean loss of each epoch; empty in cards of older versions.
         task: what the network predicts.
         encoding: how the columns of a table become what it reads; None of other sources.
+        recommended: the model that is best on the validation split, network or simple; None in
+            cards of older versions.
         communication_share: of the time in messages between ranks, of the rank that waited most,
             since the training was last started; None where one process trained, or nothing was
             left to train.
@@ -91,3 +98,28 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     communication_share: float | None = None
     task: Task = "classes"
     encoding: Encoding | None = None
+    learned_from: tuple[SplitName, ...] = ("train",)
+    recommended: Recommended | None = None
+
+    @property
+    def family(self) -> str:
+        """What was delivered: "network", or the name of a simple model."""
+        one = self.architecture
+        if isinstance(one, Architecture) and one.family != "mlp":
+            return one.family
+        return NETWORK
+
+    @property
+    def advice(self) -> str | None:
+        """Say for people that another model is recommended than was delivered; None if none is."""
+        best = self.recommended
+        if best is None or best.family == self.family:
+            return None
+        metric = MAIN_METRIC[self.task]
+        before = self.validation.get(metric)
+        beside = "" if before is None else f", the network's {before:.4f}"
+        return (
+            f"the model '{best.family}' is recommended: its {metric} on the validation rows is "
+            f"{best.validation:.4f}{beside}. The network was delivered; to deliver the model, "
+            'write deliver = "recommended" in [train] of evener.toml, and build again'
+        )

@@ -7,6 +7,9 @@ import msgspec
 Task = Literal["classes", "numbers", "labels"]
 """What is predicted: one of several classes, numbers, or any of several labels at once."""
 
+SplitName = Literal["train", "validation", "test"]
+"""A part of the split: rows to learn from, to choose by, and for the final figures."""
+
 MAIN_METRIC: Final[dict[Task, str]] = {"classes": "accuracy", "numbers": "r2", "labels": "f1"}
 """What a search maximises by itself."""
 

@@ -207,7 +207,17 @@ def _check_values(project: Project) -> None:
     check_train(project.train)
     _check_place(project.plan)
     check_search(project.search)
+    _check_delivery(project)
     _check_address(project.serve)
+
+
+def _check_delivery(project: Project) -> None:
+    if project.train.deliver == "recommended" and project.plan.board is not None:
+        raise InvalidProjectError(
+            'train.deliver = "recommended" may deliver a simple model, and plan.board = '
+            f'"{project.plan.board}" has times of networks alone: leave one of them out',
+            key="train.deliver",
+        )
 
 
 def _check_address(serve: ServeSection) -> None:

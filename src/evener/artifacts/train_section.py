@@ -4,10 +4,12 @@ from typing import Literal
 
 import msgspec
 
+from evener.artifacts.dataset import SplitName
 from evener.artifacts.topology import Topology
 from evener.errors import InvalidProjectError
 
 ClassWeight = Literal["none", "balanced"]
+Deliver = Literal["network", "recommended"]
 
 
 class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -22,6 +24,10 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             convolutions leave none out.
         shift: by how many places pictures are moved at random, at most; 0 for none.
         mirror: whether left and right of a picture change places at random.
+        refit: whether the network that is delivered learns from the validation rows too, once it
+            was chosen by them.
+        deliver: "network", or "recommended" for the simple model that answers the validation rows
+            better, where there is one.
         seed: what the randomness is drawn from.
         ranks: processes that train it together.
         replicas: copies of it that divide the ranks among them, and the rows of a step.
@@ -37,6 +43,8 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     dropout: float = 0.0
     shift: int = 0
     mirror: bool = False
+    refit: bool = True
+    deliver: Deliver = "network"
     seed: int = 0
     ranks: int = 1
     replicas: int = 1
@@ -63,6 +71,21 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def sharded(self) -> bool:
         """Whether shards of a network are trained, on one rank or more."""
         return self != self.plain
+
+    @property
+    def chooses(self) -> "TrainSection":
+        """The same for networks of which one is to be chosen by the validation rows."""
+        return msgspec.structs.replace(self, refit=False, deliver="network")
+
+    @property
+    def learned_from(self) -> tuple[SplitName, ...]:
+        """The parts of the split whose rows are learned from.
+
+        Example:
+            >>> TrainSection().learned_from, TrainSection().chooses.learned_from
+            (('train', 'validation'), ('train',))
+        """
+        return ("train", "validation") if self.refit else ("train",)
 
     @property
     def network(self) -> "TrainSection":

@@ -41,6 +41,8 @@ def command(*, project: Path, as_json: bool) -> int:
                 "ran": result.ran,
                 "kept": result.kept,
                 "board": result.board,
+                "delivered": result.card.family,
+                "recommended": result.card.recommended,
             }
         )
     else:
@@ -50,6 +52,7 @@ def command(*, project: Path, as_json: bool) -> int:
         output.print_for_people(
             lay_out(Verdicts(verdicts=result.verdicts)),
             *_simulated(result),
+            *_delivered(result),
             f"ran: {', '.join(result.ran) or '-'}; kept: {', '.join(result.kept) or '-'}",
             f"network: {result.network}",
             f"report: {result.report}",
@@ -57,6 +60,18 @@ def command(*, project: Path, as_json: bool) -> int:
             f"--shape features=1,{result.card.features} --frames 100",
         )
     return 0 if result.holds else 1
+
+
+def _delivered(result: "BuildResult") -> list[str]:
+    """Say what was delivered, where it is not just the recommended network."""
+    from evener.artifacts.recommended import NETWORK
+
+    card = result.card
+    if card.advice is not None:
+        return [f"note: {card.advice}"]
+    if card.family == NETWORK:
+        return []
+    return [f"delivered: the model '{card.family}', the best on the validation rows"]
 
 
 def _simulated(result: "BuildResult") -> list[str]:

@@ -9,6 +9,7 @@ from evener.artifacts.card import Baselines, Card
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.page import Page
+from evener.artifacts.recommended import NETWORK
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.cli.layout import lay_out, table
 from evener.units import count, show
@@ -58,16 +59,21 @@ def _(card: Card) -> RenderableType:
     rows = [(str(card.architecture), card.network_bytes, card.test)]
     rows += [(one.name, one.size_bytes, one.test) for one in card.baselines]
     split = ", ".join(f"{rows} {name}" for name, rows in card.rows.items())
+    learned_from = " and ".join(card.learned_from)
     network = f"network of {count(card.weights, 'weight')}"
+    if card.family != NETWORK:
+        network = f"{card.architecture} of {count(card.weights, 'number')}"
     if card.topology is not None:
         network += f" in {card.topology}"
+    epochs = f" in {count(card.epochs, 'epoch')}" if card.epochs else ""
     return Group(
-        _qualities(f"{network}, trained in {count(card.epochs, 'epoch')}", rows),
+        _qualities(f"{network}, trained{epochs} on {learned_from} rows", rows),
         f"{count(card.features, 'feature')}; rows: {split}; "
         f"{card.task}: {_names(card.classes)}; "
         f"seed {card.seed}",
         *_learning(card),
         f"the ONNX file differs from the trained network by at most {card.export_error:.1e}",
+        *([] if card.advice is None else [card.advice]),
     )
 
 

@@ -74,6 +74,8 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # dropout = 0.0           # share of hidden units that a step leaves out, such as 0.3
 # shift = 0               # by how many places pictures are moved at random, at most
 # mirror = false          # whether left and right of a picture change places at random
+# deliver = "network"     # "recommended": a simple model where it answers validation rows better
+# refit = true            # whether the chosen network learns from the validation rows too
 # seed = 0
 # ranks = 1               # processes that train it together, by MPI
 # replicas = 1            # copies of it that share the ranks, and the rows of a batch

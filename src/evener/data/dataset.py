@@ -4,18 +4,19 @@ Shapes in names: R rows, F features, O outputs.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import reduce
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from evener.artifacts.dataset import SplitName as SplitName
 from evener.artifacts.dataset import Task
 from evener.artifacts.encoding import Encoding, TextColumns
 from evener.data.split import Split
-
-SplitName = Literal["train", "validation", "test"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,15 +68,19 @@ class Dataset:
         """Places of the features that say how much of a bin a number fills, which another says."""
         return () if self.encoding is None else self.encoding.bins
 
-    def rows(self, part: SplitName) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Return features and classes of one part of the split, as arrays of their own."""
-        index = getattr(self.split, part)
+    def rows(self, *parts: SplitName) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return features and classes of parts of the split, as arrays of their own."""
+        index = self._index(parts)
         return self.features[index], self.labels[index]
 
-    def examples(self, part: SplitName) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return features and targets of one part of the split, as arrays of their own."""
-        index = getattr(self.split, part)
+    def examples(self, *parts: SplitName) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return features and targets of parts of the split, as arrays of their own."""
+        index = self._index(parts)
         return self.features[index], self.targets[index]
+
+    def _index(self, parts: Sequence[SplitName]) -> NDArray[np.int64]:
+        """Return the rows of some parts, each once and in ascending order."""
+        return reduce(np.union1d, (getattr(self.split, part) for part in parts))
 
     @property
     def row_counts(self) -> dict[str, int]:

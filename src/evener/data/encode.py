@@ -21,6 +21,7 @@ from evener.data.raw import RawTable
 from evener.data.table import missing_column
 from evener.data.words import weigh_words
 from evener.errors import InvalidDataError
+from evener.units import count
 
 
 def encode(encoding: Encoding, table: RawTable) -> NDArray[np.float32]:
@@ -50,6 +51,34 @@ def encode(encoding: Encoding, table: RawTable) -> NDArray[np.float32]:
         _write(one, table, features[:, first:last])
         first = last
     return features
+
+
+def told_far(encoding: Encoding, table: RawTable) -> tuple[str, ...]:
+    """Say for people which numbers are brought to a limit, since they lie far beyond it.
+
+    Args:
+        encoding: what each column becomes.
+        table: rows that it encodes.
+
+    Example:
+        >>> table = RawTable({"a": ["1", "9e9"]}, where="a.csv", row_name=str)
+        >>> far = NumberColumn(column="a", median=1.0, limits=(-999.0, 1002.0))
+        >>> told_far(Encoding(columns=(far,)), table)
+        ("'a' lies far beyond the training rows in 1 row, and counts as -999 or 1002 there",)
+    """
+    notes = []
+    for one in encoding.columns:
+        if not isinstance(one, NumberColumn) or one.limits is None:
+            continue
+        numbers = as_numbers(_column(table, one.column))
+        low, high = one.limits
+        far = 0 if numbers is None else int(((numbers < low) | (numbers > high)).sum())
+        if far:
+            notes.append(
+                f"'{one.column}' lies far beyond the training rows in {count(far, 'row')}, and "
+                f"counts as {low:.6g} or {high:.6g} there"
+            )
+    return tuple(notes)
 
 
 def _write(one: EncodedColumn, table: RawTable, into: NDArray[np.float32]) -> None:

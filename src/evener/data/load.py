@@ -12,7 +12,7 @@ from evener.artifacts.project import DataSection
 from evener.data.cells import Column
 from evener.data.dataset import Dataset, make_dataset
 from evener.data.digits import read_digits
-from evener.data.encode import encode
+from evener.data.encode import encode, told_far
 from evener.data.idx_file import is_idx, labels_beside, read_idx
 from evener.data.learn_encoding import learn_encoding
 from evener.data.npz_file import read_npz
@@ -88,7 +88,7 @@ def load_dataset(section: DataSection, folder: Path) -> Dataset:
         encoding.feature_names,
         chosen,
         encoding=encoding,
-        notes=(*notes, *chosen.notes, *more),
+        notes=(*notes, *chosen.notes, *more, *told_far(encoding, table)),
     )
 
 

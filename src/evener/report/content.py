@@ -25,6 +25,7 @@ class ReportContent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         comparison: the plan against single, all cores and copies.
         versions: version of each package that took part, by name.
         training_s: how long training took, in seconds.
+        notes: what was missing, rare, far or left out of the data.
         network_file: the network's file, relative to the project.
     """
 
@@ -38,4 +39,5 @@ class ReportContent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     comparison: Comparison
     versions: dict[str, str]
     training_s: float
+    notes: tuple[str, ...] = ()
     network_file: str = ".evener/network.onnx"

@@ -5,7 +5,9 @@ from itertools import chain
 from typing import Final
 from xml.etree.ElementTree import Element
 
+from evener.artifacts.card import Card
 from evener.artifacts.front import Scored
+from evener.artifacts.recommended import NETWORK
 from evener.artifacts.requirements import METRICS, Verdict
 from evener.report.bars import kind_of, rates
 from evener.report.content import ReportContent
@@ -30,10 +32,13 @@ def verdict(content: ReportContent) -> list[Element]:
         tag("h1", content.project),
         tag(
             "p",
-            f"{card.architecture}: {card.weights:,} weights, {show(card.network_bytes, 'size')}, "
+            f"{card.architecture}: {card.weights:,} "
+            f"{'weights' if card.family == NETWORK else 'numbers'}, "
+            f"{show(card.network_bytes, 'size')}, "
             f"{quality} on {card.rows.get('test', 0):,} test rows.",
             class_="lead",
         ),
+        *_recommended(card),
     ]
     if not content.verdicts:
         return [*made, tag("p", "No requirements were set in evener.toml.", class_="verdict")]
@@ -47,6 +52,17 @@ def verdict(content: ReportContent) -> list[Element]:
         )
     )
     return [*made, *_simulated(content)]
+
+
+def _recommended(card: Card) -> list[Element]:
+    """Say which model is recommended, where it is another than was delivered, or no network."""
+    text = card.advice
+    if text is None and card.family != NETWORK:
+        text = (
+            f"It is no network but the model '{card.family}', which answers the validation rows "
+            "best. Networks that were tried stand below."
+        )
+    return [] if text is None else [tag("p", f"{text[0].upper()}{text[1:]}.".replace("..", "."))]
 
 
 def candidates(content: ReportContent) -> list[Element]:
@@ -153,7 +169,9 @@ def made(content: ReportContent) -> list[Element]:
         "Data": f"{', '.join(f'{count:,} {part}' for part, count in card.rows.items())} rows, "
         f"{len(card.classes):,} {card.task}",
         "Data sha256": card.data_sha256,
-        "Training": f"{card.epochs} epochs in {show(content.training_s, 'time')}, seed {card.seed}",
+        "Training": (f"{card.epochs} epochs in " if card.epochs else "")
+        + f"{show(content.training_s, 'time')}, seed {card.seed}",
+        "Learned from": _learned_from(card),
         "Network sha256": card.network_sha256,
         "File against trainer": f"largest difference of an answer {card.export_error:.2g}",
         "Machine": f"{machine.host}, {machine.system}",
@@ -161,7 +179,19 @@ def made(content: ReportContent) -> list[Element]:
         "Versions": ", ".join(f"{name} {version}" for name, version in content.versions.items()),
     }
     terms = [(tag("dt", term), tag("dd", fact)) for term, fact in facts.items()]
-    return [tag("h2", "How it was made"), tag("dl", *chain.from_iterable(terms))]
+    told = [tag("p", f"Note on the data: {note}.", class_="note") for note in content.notes]
+    return [tag("h2", "How it was made"), tag("dl", *chain.from_iterable(terms)), *told]
+
+
+def _learned_from(card: Card) -> str:
+    """Say which rows the weights have seen, and whose figure that of the validation rows is."""
+    if "validation" not in card.learned_from:
+        return "the training rows"
+    text = "the training and validation rows, once the network was chosen by the latter"
+    if not card.validation:
+        return text
+    came_to = ", ".join(f"{name} {value:.4f}" for name, value in card.validation.items())
+    return f"{text}; on them it came to {came_to} before, learning from the training rows alone"
 
 
 def next_steps(content: ReportContent) -> list[Element]:

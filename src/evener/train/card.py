@@ -1,12 +1,13 @@
 """Put together the card of a network: what it is, how it was made, how good it is."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from evener.artifacts.card import Baseline, Card
 from evener.artifacts.networks import Network
 from evener.artifacts.project import TrainSection
+from evener.artifacts.recommended import Recommended
 from evener.artifacts.topology import Topology
 from evener.data.dataset import Dataset
 
@@ -28,7 +29,7 @@ class Figures(Protocol):
 
     @property
     def validation(self) -> dict[str, float]:
-        """Quality on the validation split, by metric."""
+        """Quality on the validation split, by metric; empty where it was learned from."""
 
     @property
     def test(self) -> dict[str, float]:
@@ -51,6 +52,8 @@ def make_card(
     export_error: float,
     baselines: Sequence[Baseline],
     topology: Topology | None = None,
+    before: Mapping[str, float] | None = None,
+    recommended: Recommended | None = None,
 ) -> Card:
     """Describe a network and its file.
 
@@ -61,6 +64,9 @@ def make_card(
         export_error: what `verify_export` found.
         baselines: simple models trained on the same split.
         topology: which neurons see which; None where all see all.
+        before: quality on the validation split, by metric, of the same network before it learned
+            from these rows; None if it did not, or that is not known.
+        recommended: the model that is best on the validation split, whatever was delivered.
     """
     return Card(
         network_sha256=hashlib.sha256(content).hexdigest(),
@@ -75,7 +81,7 @@ def make_card(
         encoding=dataset.encoding,
         seed=trained.section.seed,
         epochs=trained.section.epochs,
-        validation=trained.validation,
+        validation=trained.validation or dict(before or {}),
         test=trained.test,
         export_error=export_error,
         baselines=tuple(baselines),
@@ -83,4 +89,6 @@ def make_card(
         topology=topology,
         losses=trained.losses,
         communication_share=trained.communication_share,
+        learned_from=trained.section.learned_from,
+        recommended=recommended,
     )

@@ -28,7 +28,7 @@ class Trained:
         model: the torch module; not to be trained on.
         weights: how many numbers training set.
         section: how it was trained.
-        validation: quality on the validation split, by metric.
+        validation: quality on the validation split, by metric; empty where it was learned from.
         test: quality on the test split, by metric.
         losses: mean loss of each epoch.
         communication_share: of its time in messages between ranks; None where one process trained.
@@ -53,7 +53,10 @@ def train_network(
     on_epoch: OnEpoch | None = None,
     on_step: Callable[[], object] | None = None,
 ) -> Trained:
-    """Train a network on the training split.
+    """Train a network on the training split, and the validation split where it is to be refitted.
+
+    Means, spreads and weights of classes are of the rows that are learned from; how columns became
+    features is the dataset's, and stays what the training split says.
 
     It takes seconds, so it keeps no checkpoints: killed and started again with the same inputs,
     it ends in the same weights to the bit (on one kind of machine and version of torch).
@@ -61,7 +64,7 @@ def train_network(
     Args:
         architecture: a graph of layers, blocks of convolutions, an mlp or a linear model.
         dataset: what it learns from; the test split is only looked at for the final figure.
-        section: epochs, batch, learning rate, views of pictures and seed; a recipe of the
+        section: rows, epochs, batch, learning rate, views of pictures and seed; a recipe of the
             network's own counts before that learning rate.
         spread: of the weights that a graph of layers or blocks begin with.
         on_epoch: called after each pass with its number, from 1, and the mean loss.
@@ -72,7 +75,7 @@ def train_network(
         DivergedError: the learning rate was too high.
         InvalidDataError: its answers are no finite numbers, of rows far beyond those learned from.
     """
-    features, targets = dataset.examples("train")
+    features, targets = dataset.examples(*section.learned_from)
     model = Classifier(
         architecture,
         features,
@@ -108,7 +111,7 @@ def train_network(
         model=model.eval(),
         weights=weights(architecture, ends_of(dataset)),
         section=section,
-        validation=_quality(model, dataset, "validation"),
+        validation={} if section.refit else _quality(model, dataset, "validation"),
         test=_quality(model, dataset, "test"),
         losses=tuple(losses),
     )

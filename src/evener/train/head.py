@@ -69,20 +69,30 @@ class Head(nn.Module):
         return (targets - self.centre) / self.spread if self.task == "numbers" else targets
 
     def loss(self, sums_BO: Tensor, wanted_BO: Tensor) -> Tensor:
-        """Return the mean loss of a batch.
+        """Return the mean loss of the rows of a batch.
 
-        Cross-entropy with smoothed labels, the binary cross-entropy of each label, or the squared
-        error.
+        Cross-entropy with smoothed labels, the binary cross-entropies of the labels, or half of the
+        squared errors, each added up over the outputs: as in the trials of a search, so that rates
+        and decays that evolved there mean the same here.
         """
         if self.task == "classes":
-            return functional.cross_entropy(
-                sums_BO, wanted_BO, weight=self.importance, label_smoothing=LABEL_SMOOTHING
-            )
+            return functional.cross_entropy(sums_BO, smoothed(wanted_BO), weight=self.importance)
+        outputs = sums_BO.shape[1]
         if self.task == "labels":
-            return functional.binary_cross_entropy_with_logits(
+            return outputs * functional.binary_cross_entropy_with_logits(
                 sums_BO, wanted_BO, pos_weight=self.importance
             )
-        return functional.mse_loss(sums_BO, wanted_BO)
+        return outputs / 2 * functional.mse_loss(sums_BO, wanted_BO)
+
+
+def smoothed(wanted_BO: Tensor) -> Tensor:
+    """Return the probabilities of classes that are learned in the place of certain ones.
+
+    Example:
+        >>> smoothed(torch.tensor([[1.0, 0.0]])).tolist()
+        [[0.949999988079071, 0.05000000074505806]]
+    """
+    return wanted_BO * (1 - LABEL_SMOOTHING) + LABEL_SMOOTHING / wanted_BO.shape[1]
 
 
 def output_name(task: Task) -> str:

@@ -159,7 +159,7 @@ def _layers(network: Network, ends: Ends, seed: int, spread: Spread, dropout: fl
 def _chain(
     architecture: Architecture, features: int, outputs: int, seed: int, dropout: float
 ) -> nn.Sequential:
-    if architecture.family == "forest":
+    if architecture.family in ("forest", "boosting"):
         raise InputError(
             f"{architecture} is no network; it is trained as a baseline. Give a family 'mlp' or "
             "'linear'."

@@ -62,7 +62,7 @@ class _LateError(Exception):
 def train_in_full(
     rows: Rows, section: TrainSection, deadline: float | None, one: Full
 ) -> Found | Gone:
-    """Train a network as the final one will be.
+    """Train a network as the final one will be, but for the rows that it is to be chosen by.
 
     Args:
         rows: where a process gets them from.
@@ -88,7 +88,7 @@ def train_in_full(
         trained = train_network(
             one.network,
             dataset,
-            msgspec.structs.replace(section, seed=one.seed),
+            msgspec.structs.replace(section.chooses, seed=one.seed),
             spread=one.spread,
             on_step=see,
         )

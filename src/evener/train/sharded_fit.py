@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.dataset import DatasetFacts
+from evener.artifacts.dataset import DatasetFacts, SplitName
 from evener.artifacts.files import write_whole
 from evener.artifacts.project import TrainSection
 from evener.artifacts.topology import Topology
@@ -55,7 +55,7 @@ class ShardedFit(msgspec.Struct, frozen=True, kw_only=True):
         topology: which of its neurons see which.
         weights: how many numbers training set.
         section: how it was trained.
-        validation: quality on the validation split, by metric.
+        validation: quality on the validation split, by metric; empty where it was learned from.
         test: quality on the test split, by metric.
         losses: mean loss of each epoch, to six digits: more depend on the number of ranks.
         communication_share: of the time in messages between ranks, of the rank that waited most,
@@ -85,8 +85,9 @@ def fit_sharded(
     checkpoints: Path | None = None,
     on_epoch: OnEpoch | None = None,
 ) -> ShardedFit:
-    """Train an architecture on the training split; every rank calls it with the same.
+    """Train an architecture; every rank calls it with the same.
 
+    It learns from the training split, and the validation split where it is to be refitted.
     Each rank computes with one thread, as many ranks as cores use them all.
 
     Args:
@@ -110,7 +111,7 @@ def fit_sharded(
     widths = architecture.widths(dataset.features.shape[1], classes)
     hidden = (architecture.activation,) * (len(widths) - 2)
     shape = Shape(widths, (*hidden, "softmax"), section.topology, section.seed)
-    features, labels = dataset.rows("train")
+    features, labels = dataset.rows(*section.learned_from)
     scaling = Scaling.of(features, shape.topology)
     smoothed = LABEL_SMOOTHING / classes + (1 - LABEL_SMOOTHING) * np.eye(classes)
     recipe = Recipe(
@@ -135,7 +136,7 @@ def fit_sharded(
         trainer.run(watch.see, checkpoints=checkpoints, every=every)
         scaling.fold(network)
         share = watch.largest_share()
-        found = _finish(network, grid, dataset, str(architecture))
+        found = _finish(network, grid, dataset, architecture, refit=section.refit)
         network.close()
         grid.close()
     return ShardedFit(
@@ -218,11 +219,19 @@ class _Watch:
         return float(shares.max())
 
 
-def _finish(network: RankedNetwork, grid: Grid, dataset: Dataset, name: str) -> dict[str, Any]:
+def _finish(
+    network: RankedNetwork,
+    grid: Grid,
+    dataset: Dataset,
+    architecture: Architecture,
+    *,
+    refit: bool,
+) -> dict[str, Any]:
     """Write the network, hold the file against it, and say how good it is."""
-    found: dict[str, Any] = {"content": b"", "export_error": 0.0}
+    found: dict[str, Any] = {"content": b"", "export_error": 0.0, "validation": {}}
+    judged: tuple[SplitName, ...] = ("test",) if refit else ("validation", "test")
     answered = {}
-    for part in ("validation", "test"):
+    for part in judged:
         features, targets = dataset.examples(part)
         answered[part] = _probabilities(network, features)
         found[part] = quality(dataset.task, targets, answered[part])
@@ -234,7 +243,7 @@ def _finish(network: RankedNetwork, grid: Grid, dataset: Dataset, name: str) -> 
         found["content"] = export_sharded(network.shape, parts)
         features, _ = dataset.examples("test")
         found["export_error"] = largest_error(
-            name, found["content"], features, answered["test"], tolerance=TOLERANCE
+            str(architecture), found["content"], features, answered["test"], tolerance=TOLERANCE
         )
 
     together(grid.world, write)

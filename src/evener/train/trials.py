@@ -29,7 +29,7 @@ from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.errors import InputError
 from evener.train.fit import augmentation_of, ends_of
-from evener.train.head import importance, target_scaling
+from evener.train.head import importance, smoothed, target_scaling
 from evener.train.judge import LOSS, Judge
 from evener.train.loop import one_thread
 from evener.train.model import standardisation_for
@@ -252,9 +252,13 @@ def _scored(
     scaling = target_scaling(targets_RO)
     wanted = (targets_RO - scaling[0]) / scaling[1] if task == "numbers" else targets_RO
     learned = _drawn(len(features), terms)
+    answers = torch.from_numpy(wanted[learned].astype(np.float32))
+    # The loss is that of the final training. Noise on the inputs is left to that: drawn for each
+    # network by its own seed, as all chance here is (`evener.train.draw.input_noise`), it took
+    # twice as long as the training of eight small networks of the digits.
     lesson = Lesson(
         torch.from_numpy((features[learned] - mean) * scale),
-        torch.from_numpy(wanted[learned].astype(np.float32)),
+        smoothed(answers) if task == "classes" else answers,
     )
     seen, expected_RO = dataset.examples("validation")
     inputs = torch.from_numpy((seen - mean) * scale)

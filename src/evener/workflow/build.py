@@ -90,7 +90,7 @@ def build_project(
         trace = delivery.run(plan)
         comparison = delivery.compare(plan, profile)
         verdicts = delivery.judge(trace)
-        delivery.report(front, profile, plan, trace, comparison, verdicts)
+        delivery.report(facts, front, profile, plan, trace, comparison, verdicts)
     return BuildResult(
         verdicts=verdicts.value.verdicts,
         network=learning.network_path,

@@ -12,6 +12,7 @@ import numpy as np
 
 from evener.artifacts.card import Card
 from evener.artifacts.comparison import Comparison
+from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.files import Kept, file_sha256
 from evener.artifacts.front import Front
 from evener.artifacts.page import Page
@@ -153,6 +154,7 @@ class Delivery:
 
     def report(
         self,
+        facts: Kept[DatasetFacts],
         front: Kept[Front],
         profile: Kept[Profile],
         plan: Kept[Plan],
@@ -161,7 +163,7 @@ class Delivery:
         verdicts: Kept[Verdicts],
     ) -> Kept[Page]:
         """Write the page that shows it all."""
-        parts = (front, self._card, profile, plan, trace, comparison, verdicts)
+        parts = (facts, front, self._card, profile, plan, trace, comparison, verdicts)
 
         def make() -> Page:
             from evener.report.page import ReportContent, write_report
@@ -178,6 +180,7 @@ class Delivery:
                 comparison=comparison.value,
                 versions=package_versions() | profile.value.machine.runtimes,
                 training_s=self._card.made.took_s,
+                notes=facts.value.notes,
             )
             write_report(self.report_path, content)
             return Page(path=REPORT_FILE, sha256=file_sha256(self.report_path))

@@ -156,5 +156,6 @@ def _section(effort: Effort, epochs: int) -> TrainSection:
         epochs=epochs,
         batch=effort.batch,
         learning_rate=effort.learning_rate,
+        refit=False,  # whoever calls says by the split which rows are learned from
         seed=effort.seed,
     )

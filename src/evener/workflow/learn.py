@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from evener.artifacts.architecture import Architecture
-from evener.artifacts.card import Baselines, Card
+from evener.artifacts.card import Baseline, Baselines, Card
 from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front
@@ -26,6 +26,7 @@ from evener.artifacts.search_state import SearchState
 from evener.errors import InvalidProjectError, MissingExtraError
 from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.opened import Progress
+from evener.workflow.recommend import Recommended, recommend
 from evener.workflow.search_cost import planned_cost
 from evener.workflow.searching import Searching, Wanted
 from evener.workflow.steps import Steps, code_version
@@ -131,7 +132,7 @@ class Learning:
             section = msgspec.structs.replace(section, links="chain", recipes=False)
         return Wanted(
             section=section,
-            train=self._project.train.plain,
+            train=self._project.train.plain.chooses,
             ends=_ends_of(facts),
             metric=MAIN_METRIC[facts.task],
             quality=self._project.hard_limit(MAIN_METRIC[facts.task]),
@@ -165,10 +166,15 @@ class Learning:
         architecture = front.value.architecture
         section = self._project.train
         spread = self._spread(architecture)
+        before = None if section.sharded or not section.refit else _before(front.value)
+        best = recommend(front.value, baselines.value, size_bytes=self._project.hard_limit("size"))
+        simple = next((one for one in baselines.value.models if one.name == best.family), None)
         inputs = {
             "data": facts.value.sha256,
             "architecture": architecture,
             "spread": spread,
+            "before": before,
+            "recommended": best,
             "section": section.network,
             "sharded": section.sharded,
             "baselines": baselines.sha256,
@@ -177,10 +183,13 @@ class Learning:
         }
 
         def make() -> Card:
+            if simple is not None and section.deliver == "recommended":
+                return self._train_simple(simple, baselines, best)
             if section.sharded:
-                return self._train_shards(
+                card = self._train_shards(
                     facts.value.sha256, chain_of(architecture), baselines, digest(inputs)
                 )
+                return msgspec.structs.replace(card, recommended=best)
             from evener.train.card import make_card
             from evener.train.export import export_onnx
             from evener.train.fit import train_network
@@ -191,16 +200,20 @@ class Learning:
                 self.dataset,
                 section,
                 spread=spread,
-                on_epoch=lambda epoch, _loss: self._tell(
-                    f"training {architecture}", epoch, section.epochs
-                ),
+                on_epoch=lambda epoch, _loss: self._tell_epoch(architecture, epoch),
             )
             self._tell("writing and checking the network")
             content = export_onnx(trained)
             error = verify_export(content, trained, self.dataset)
             write_whole(self.network_path, content)
             return make_card(
-                trained, self.dataset, content, export_error=error, baselines=baselines.value.models
+                trained,
+                self.dataset,
+                content,
+                export_error=error,
+                baselines=baselines.value.models,
+                before=before,
+                recommended=best,
             )
 
         return self._steps.step(
@@ -212,6 +225,25 @@ class Learning:
                 self.network_path.is_file()
                 and file_sha256(self.network_path) == card.network_sha256
             ),
+        )
+
+    def _train_simple(
+        self, before: Baseline, baselines: Kept[Baselines], best: Recommended
+    ) -> Card:
+        """Train the simple model that is recommended, and write it in the network's place."""
+        from evener.train.card import make_card
+        from evener.train.simple import fit_simple
+
+        self._tell(f"training the model '{before.name}', which is recommended")
+        fitted = fit_simple(before, self.dataset, self._project.train)
+        write_whole(self.network_path, fitted.content)
+        return make_card(
+            fitted,
+            self.dataset,
+            fitted.content,
+            export_error=fitted.export_error,
+            baselines=baselines.value.models,
+            recommended=best,
         )
 
     def _train_shards(
@@ -239,7 +271,7 @@ class Learning:
             task,
             self.dataset,
             held=held,
-            on_epoch=lambda epoch: self._tell(f"training {architecture}", epoch, section.epochs),
+            on_epoch=lambda epoch: self._tell_epoch(architecture, epoch),
         )
         write_whole(self.network_path, fitted.content)
         shutil.rmtree(kept)
@@ -280,6 +312,11 @@ class Learning:
 
             augmentation_of(train, facts)
 
+    def _tell_epoch(self, network: Network, epoch: int) -> None:
+        train = self._project.train
+        rows = " and ".join(train.learned_from)
+        self._tell(f"training {network} on {rows} rows", epoch, train.epochs)
+
     def _tell(self, message: str, done: int = 0, total: int = 0) -> None:
         if self._progress is not None:
             self._progress(message, done, total)
@@ -315,6 +352,12 @@ def describe_data(section: DataSection, folder: Path) -> DatasetFacts:
 def _ends_of(facts: DatasetFacts) -> Ends:
     """Return what a network of a dataset stands between."""
     return Ends(features=facts.features, outputs=len(facts.classes), picture=facts.picture)
+
+
+def _before(front: Front) -> dict[str, float]:
+    """Return what the chosen network came to on the validation split, trained in full."""
+    full = front.retrained_of(front.chosen)
+    return {} if full is None else {front.metric: full.quality}
 
 
 def facts_of(dataset: "Dataset") -> DatasetFacts:

@@ -5,38 +5,25 @@ user is better served by knowing it.
 """
 
 from collections.abc import Mapping
-from typing import Final
-
-import msgspec
+from math import inf
 
 from evener.artifacts.card import Baselines
 from evener.artifacts.front import Front
-
-NETWORK: Final = "network"
-"""The family of what a search finds; those of simple models are named as these are."""
-
-
-class Recommended(msgspec.Struct, frozen=True, kw_only=True):
-    """The model that is best on the validation split.
-
-    Attributes:
-        family: "network", or the name of a simple model.
-        validation: quality on the validation split, by which it was picked.
-        test: quality on the test split; None of a network that there was no time to train in full.
-    """
-
-    family: str
-    validation: float
-    test: float | None
+from evener.artifacts.recommended import NETWORK as NETWORK
+from evener.artifacts.recommended import Recommended as Recommended
 
 
-def recommend(front: Front, baselines: Baselines) -> Recommended:
+def recommend(
+    front: Front, baselines: Baselines, *, size_bytes: float | None = None
+) -> Recommended:
     """Pick the chosen network or a simple model, whichever answers the validation split better.
 
     Args:
         front: of a search. Its chosen network counts as it was trained in full; where the time was
             up before, as it was in the search.
         baselines: the simple models of the same data.
+        size_bytes: what the file of a simple model may weigh, if there is a limit; the search kept
+            networks to it.
     """
     full = front.retrained_of(front.chosen)
     if full is not None:
@@ -47,6 +34,7 @@ def recommend(front: Front, baselines: Baselines) -> Recommended:
     found = [
         Recommended(family=one.name, validation=one.validation, test=one.test[front.metric])
         for one in baselines.models
+        if one.size_bytes <= (inf if size_bytes is None else size_bytes)
     ]
     found.append(Recommended(family=NETWORK, validation=validation, test=test))
     best = best_family({one.family: one.validation for one in found})

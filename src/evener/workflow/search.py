@@ -125,6 +125,7 @@ def search_project(
             spent_s=_spent(steps.folder) or (front.made.took_s, 0.0),
             simple_s=baselines.made.took_s,
             kept="search" in steps.kept,
+            size_bytes=project.hard_limit("size"),
         )
 
 
@@ -157,6 +158,7 @@ def _result(
     spent_s: tuple[float, float],
     simple_s: float,
     kept: bool,
+    size_bytes: float | None,
 ) -> SearchResult:
     by_id = {one.score.id: one for one in front.scored}
     members = tuple(_member(front, by_id[id_]) for id_ in front.front)
@@ -169,7 +171,7 @@ def _result(
         best=max(one.validation for one in members),
         test=_test(chosen),
         baselines=tests | simple,
-        recommended=recommend(front, baselines),
+        recommended=recommend(front, baselines, size_bytes=size_bytes),
         evaluations=len(front.scored),
         elapsed_s=spent_s[0],
         full_s=spent_s[1],
