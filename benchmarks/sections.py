@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from evener.report.document import document, table
@@ -32,8 +33,9 @@ def markdown(parts: Iterable[Section]) -> str:
     lines: list[str] = []
     for number, part in enumerate(parts):
         lines += [f"{'##' if number else '#'} {part.title}", ""]
-        for text in part.text:
-            lines += [text] if text.startswith("- ") else [text, ""]
+        for text, after in pairwise((*part.text, "")):
+            listed = text.startswith("- ") and after.startswith("- ")
+            lines += [text] if listed else [text, ""]
         for one in part.tables:
             lines += [
                 _cells(one.head),

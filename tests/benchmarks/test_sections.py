@@ -14,3 +14,9 @@ def test_a_page_is_named_after_its_first_section() -> None:
 
     assert "<title>Rates &lt;here&gt;</title>" in written
     assert "<h1>Rates &lt;here&gt;</h1><p>a note</p><h2>More</h2>" in written
+
+
+def test_a_list_ends_before_the_next_heading() -> None:
+    written = markdown([Section("t", ["- one", "- two"]), Section("u", ["- three", "text"])])
+
+    assert written == "# t\n\n- one\n- two\n\n## u\n\n- three\n\ntext\n"
