@@ -405,7 +405,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             best=0.97,
             test=0.96,
             baselines={"random search": 0.95, "linear": 0.9},
-            recommended=Recommended(family="network", validation=0.965, test=0.96),
+            recommended=Recommended(family="network", validation=0.965, test=0.96, network=0.965),
             evaluations=2,
             elapsed_s=1.5,
             full_s=0.5,

@@ -36,22 +36,28 @@ def test_a_build_says_which_model_would_have_been_better(
     evener: Evener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = workflow.build_project(Path("p"))
-    best = Recommended(family="boosting", validation=0.995, test=0.98)
+    best = Recommended(family="boosting", validation=0.995, test=0.98, network=0.975)
     card = msgspec.structs.replace(here.card, recommended=best)
     trees = msgspec.structs.replace(card, architecture=Architecture(family="boosting"), epochs=0)
 
-    def build(of: Card) -> tuple[str, dict[str, Any]]:
-        found = SimpleNamespace(**vars(here) | {"card": of})
+    def build(of: Card, board: str | None = None) -> tuple[str, dict[str, Any]]:
+        found = SimpleNamespace(**vars(here) | {"card": of, "board": board})
         monkeypatch.setattr(workflow, "build_project", lambda *_, **__: found)
         return evener("build", "p")[1], json.loads(evener("build", "p", "--json")[1])
 
     out, printed = build(card)
     assert (
         "the model 'boosting' is recommended: its accuracy on the validation rows is 0.9950, the "
-        "network's 0.9900."
+        "network's 0.9750; the network was delivered; to deliver the model, write deliver = "
+        '"recommended" in [train] of evener.toml, and build again'
     ) in " ".join(out.split())
-    assert 'write deliver = "recommended" in [train] of evener.toml' in " ".join(out.split())
     assert (printed["delivered"], printed["recommended"]["family"]) == ("network", "boosting")
+
+    out, _ = build(card, board="khadas-vim3")
+    assert (
+        "the network was delivered; to deliver the model, take plan.board, which has times of "
+        "networks alone, out of evener.toml, write deliver ="
+    ) in " ".join(out.split())
 
     out, printed = build(trees)
     assert "delivered: the model 'boosting', the best on the validation rows" in out

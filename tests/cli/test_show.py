@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 import evener.artifacts
+from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Card
+from evener.artifacts.dataset import SplitName
 from evener.artifacts.files import Artifact, Kept, save
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Ends
@@ -55,6 +57,26 @@ def test_every_kind_is_explained_with_its_origin(
         assert f"{one.kind} {sha256[:12]}, made 20" in out
         assert "in 2.5 s from network abababababab" in out
         assert len(out.splitlines()) > 1
+
+
+def test_a_card_says_where_simple_models_learned_from_fewer_rows(
+    artifacts: tuple[Artifact, ...], evener: Evener, tmp_path: Path
+) -> None:
+    plain = next(one for one in artifacts if isinstance(one, Card))
+    linear = Architecture(family="linear")
+    both: tuple[SplitName, ...] = ("train", "validation")
+    refitted = msgspec.structs.replace(plain, architecture=linear, learned_from=both)
+
+    def shown(card: Card) -> str:
+        save(tmp_path / "card.json", card)
+        return " ".join(evener("show", tmp_path / "card.json")[1].split())
+
+    assert "on train rows" in shown(plain)
+    assert "learned from the training rows alone" not in shown(plain)
+    assert "the ONNX file differs from the trained network by" in shown(plain)
+    assert "on train and validation rows" in shown(refitted)
+    assert "linear (learned from the training rows alone)" in shown(refitted)
+    assert "the ONNX file differs from the trained model by" in shown(refitted)
 
 
 def test_a_card_says_which_neurons_see_which_where_not_all_see_all(

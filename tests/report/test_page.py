@@ -8,6 +8,10 @@ import click
 import msgspec
 import pytest
 
+from evener.artifacts.architecture import Architecture
+from evener.artifacts.card import Card
+from evener.artifacts.dataset import SplitName
+from evener.artifacts.recommended import Recommended
 from evener.artifacts.requirements import judge, parse_requirement
 from evener.cli.main import cli
 from evener.errors import InvalidFileError
@@ -122,6 +126,49 @@ def test_sentences_carry_the_figures(content: ReportContent, tmp_path: Path) -> 
     assert "No plan can be faster than 52000 /s by this profile." in text
     assert "linear: accuracy 0.961, 4.46 kB; forest: accuracy 0.972, 2.5 MB." in text
     assert "1,000 frames in 22.1 ms: 45200 /s" in text
+
+
+def test_figures_that_learned_from_other_rows_say_so(
+    content: ReportContent, tmp_path: Path
+) -> None:
+    both: tuple[SplitName, ...] = ("train", "validation")
+    trees = Architecture(family="boosting")
+    network = msgspec.structs.replace(content.card, learned_from=both)
+    simple = msgspec.structs.replace(network, architecture=trees, epochs=0)
+
+    def text(card: Card) -> str:
+        shown = msgspec.structs.replace(content, card=card)
+        return " ".join(outline(shown, tmp_path).text)
+
+    assert "On the test rows the simple models reach: linear" in text(content.card)
+    alone = "the simple models reach (learned from the training rows alone): linear"
+    assert alone in text(network)
+    assert "validation rows, once the network was chosen by the latter; on them" in text(network)
+    assert "validation rows, once the model was chosen by the latter; on them" in text(simple)
+    assert ("Network sha256" in text(network), "Model sha256" in text(simple)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("board", "first"),
+    [
+        (False, 'write deliver = "recommended" in [train] of evener.toml'),
+        (True, "take plan.board, which has times of networks alone, out of evener.toml, write"),
+    ],
+)
+def test_it_says_how_the_recommended_model_is_delivered(
+    content: ReportContent, tmp_path: Path, *, board: bool, first: str
+) -> None:
+    best = Recommended(family="boosting", validation=0.995, test=0.98, network=0.9875)
+    shown = msgspec.structs.replace(
+        content,
+        card=msgspec.structs.replace(content.card, recommended=best),
+        trace=msgspec.structs.replace(content.trace, simulated=board),
+    )
+
+    assert (
+        "The model 'boosting' is recommended: its accuracy on the validation rows is 0.9950, the "
+        f"network's 0.9875; the network was delivered; to deliver the model, {first}"
+    ) in " ".join(outline(shown, tmp_path).text)
 
 
 def test_notes_on_the_data_are_shown(content: ReportContent, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from evener.artifacts.card import Card
+from evener.artifacts.card import Card, to_deliver
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
 from evener.artifacts.front import Front
@@ -290,7 +290,8 @@ def test_a_simple_model_is_delivered_where_it_is_recommended_and_that_is_wanted(
     family = card.recommended.family
     assert (card.family, family) == ("network", "linear")  # a line tells the kinds apart
     assert card.advice is not None
-    assert html.escape(card.advice[1:], quote=False) in (built / "report.html").read_text()
+    told = f"{card.advice[1:]}; {to_deliver(board=False)}."
+    assert html.escape(told, quote=False) in (built / "report.html").read_text()
 
     change(built, "epochs = 6", 'epochs = 6\ndeliver = "recommended"')
     again = build_project(built)
@@ -322,7 +323,7 @@ def test_a_simple_model_is_delivered_where_it_is_recommended_and_that_is_wanted(
 def test_trees_are_planned_measured_and_judged(
     built: Path, family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    best = Recommended(family=family, validation=1.0, test=None)
+    best = Recommended(family=family, validation=1.0, test=None, network=0.9)
     monkeypatch.setattr(learn, "recommend", lambda *_, **__: best)
     change(built, "epochs = 6", 'epochs = 6\ndeliver = "recommended"')
 

@@ -31,19 +31,19 @@ def simple(**validation: float) -> Baselines:
 def test_boosting_is_recommended_where_it_answers_the_validation_split_best() -> None:
     found = recommend(front(RETRAINED), simple(linear=0.85, boosting=0.93))
 
-    assert found == Recommended(family="boosting", validation=0.93, test=0.5)
+    assert found == Recommended(family="boosting", validation=0.93, test=0.5, network=0.91)
 
 
 def test_a_network_counts_as_it_was_trained_in_full() -> None:
     found = recommend(front(RETRAINED, shortly=0.99), simple(linear=0.85, forest=0.905))
 
-    assert found == Recommended(family="network", validation=0.91, test=0.89)
+    assert found == Recommended(family="network", validation=0.91, test=0.89, network=0.91)
 
 
 def test_a_network_that_there_was_no_time_to_train_in_full_counts_as_in_the_search() -> None:
     found = recommend(front(shortly=0.87), simple(linear=0.85))
 
-    assert found == Recommended(family="network", validation=0.87, test=None)
+    assert found == Recommended(family="network", validation=0.87, test=None, network=0.87)
 
 
 def test_of_equal_ones_the_simple_model_is_recommended() -> None:

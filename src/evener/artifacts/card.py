@@ -18,7 +18,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         name: such as "linear".
         validation: quality on the validation split.
-        test: quality on the test split, by metric.
+        test: quality on the test split, by metric, learned from the training rows alone.
         size_bytes: bytes of its ONNX file.
     """
 
@@ -42,7 +42,7 @@ class Baselines(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Card of a network: everything that does not change from one day to the next.
+    """Card of what was delivered: everything that does not change from one day to the next.
 
     Attributes:
         network_sha256: hash of the ONNX file.
@@ -57,11 +57,11 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         epochs: passes over the rows; 0 of a simple model.
         learned_from: the parts of the split that the weights were learned from.
         validation: quality on the validation split, by metric. Of weights that were learned from it
-            too, what the same network came to before, learning from the training split alone: the
-            mean of its trainings in the search; empty where there is none.
+            too, what the same model came to before, learning from the training split alone: of a
+            network the mean of its trainings in the search; empty where there is none.
         test: quality on the test split, by metric.
         export_error: largest difference between the ONNX file's and the trainer's outputs.
-        baselines: simple models on the same splits.
+        baselines: simple models of the same split, learned from the training rows alone.
         feature_names: names of the columns, in the order in which the network reads them;
             "column=value" is 1 where that column says so. None in cards of older versions.
         topology: which neurons see which; None where all see all.
@@ -116,10 +116,20 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         if best is None or best.family == self.family:
             return None
         metric = MAIN_METRIC[self.task]
-        before = self.validation.get(metric)
-        beside = "" if before is None else f", the network's {before:.4f}"
         return (
             f"the model '{best.family}' is recommended: its {metric} on the validation rows is "
-            f"{best.validation:.4f}{beside}. The network was delivered; to deliver the model, "
-            'write deliver = "recommended" in [train] of evener.toml, and build again'
+            f"{best.validation:.4f}, the network's {best.network:.4f}; the network was delivered"
         )
+
+
+def to_deliver(*, board: bool) -> str:
+    """Say for people how the simple model is delivered that is recommended.
+
+    Args:
+        board: whether the project is built for a board, which has times of networks alone.
+    """
+    what = "write"
+    if board:
+        what = "take plan.board, which has times of networks alone, out of evener.toml, write"
+    where = "[train]" if board else "[train] of evener.toml"
+    return f'to deliver the model, {what} deliver = "recommended" in {where}, and build again'

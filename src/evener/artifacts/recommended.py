@@ -16,8 +16,12 @@ class Recommended(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         validation: quality on the validation split, by which it was picked.
         test: quality on the test split, learning from the training split alone; None of a network
             that there was no time to train in full.
+        network: quality of the chosen network on the validation split, which the simple models were
+            compared with: of its trainings in full in the search, which are of dense layers, or of
+            its short one where there was no time for these.
     """
 
     family: str
     validation: float
     test: float | None
+    network: float

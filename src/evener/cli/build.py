@@ -64,11 +64,12 @@ def command(*, project: Path, as_json: bool) -> int:
 
 def _delivered(result: "BuildResult") -> list[str]:
     """Say what was delivered, where it is not just the recommended network."""
+    from evener.artifacts.card import to_deliver
     from evener.artifacts.recommended import NETWORK
 
     card = result.card
     if card.advice is not None:
-        return [f"note: {card.advice}"]
+        return [f"note: {card.advice}; {to_deliver(board=result.board is not None)}"]
     if card.family == NETWORK:
         return []
     return [f"delivered: the model '{card.family}', the best on the validation rows"]

@@ -56,13 +56,15 @@ def _(baselines: Baselines) -> RenderableType:
 
 @lay_out.register
 def _(card: Card) -> RenderableType:
+    refitted = "validation" in card.learned_from
+    alone = " (learned from the training rows alone)" if refitted else ""
     rows = [(str(card.architecture), card.network_bytes, card.test)]
-    rows += [(one.name, one.size_bytes, one.test) for one in card.baselines]
+    rows += [(f"{one.name}{alone}", one.size_bytes, one.test) for one in card.baselines]
     split = ", ".join(f"{rows} {name}" for name, rows in card.rows.items())
     learned_from = " and ".join(card.learned_from)
-    network = f"network of {count(card.weights, 'weight')}"
+    kind, network = "network", f"network of {count(card.weights, 'weight')}"
     if card.family != NETWORK:
-        network = f"{card.architecture} of {count(card.weights, 'number')}"
+        kind, network = "model", f"{card.architecture} of {count(card.weights, 'number')}"
     if card.topology is not None:
         network += f" in {card.topology}"
     epochs = f" in {count(card.epochs, 'epoch')}" if card.epochs else ""
@@ -72,7 +74,7 @@ def _(card: Card) -> RenderableType:
         f"{card.task}: {_names(card.classes)}; "
         f"seed {card.seed}",
         *_learning(card),
-        f"the ONNX file differs from the trained network by at most {card.export_error:.1e}",
+        f"the ONNX file differs from the trained {kind} by at most {card.export_error:.1e}",
         *([] if card.advice is None else [card.advice]),
     )
 

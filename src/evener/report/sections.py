@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from evener.artifacts.card import Card
+from evener.artifacts.card import Card, to_deliver
 from evener.artifacts.front import Scored
 from evener.artifacts.recommended import NETWORK
 from evener.artifacts.requirements import METRICS, Verdict
@@ -38,7 +38,7 @@ def verdict(content: ReportContent) -> list[Element]:
             f"{quality} on {card.rows.get('test', 0):,} test rows.",
             class_="lead",
         ),
-        *_recommended(card),
+        *_recommended(card, board=content.trace.simulated),
     ]
     if not content.verdicts:
         return [*made, tag("p", "No requirements were set in evener.toml.", class_="verdict")]
@@ -54,15 +54,18 @@ def verdict(content: ReportContent) -> list[Element]:
     return [*made, *_simulated(content)]
 
 
-def _recommended(card: Card) -> list[Element]:
+def _recommended(card: Card, *, board: bool) -> list[Element]:
     """Say which model is recommended, where it is another than was delivered, or no network."""
-    text = card.advice
-    if text is None and card.family != NETWORK:
+    if card.advice is not None:
+        text = f"{card.advice[0].upper()}{card.advice[1:]}; {to_deliver(board=board)}."
+    elif card.family != NETWORK:
         text = (
             f"It is no network but the model '{card.family}', which answers the validation rows "
             "best. Networks that were tried stand below."
         )
-    return [] if text is None else [tag("p", f"{text[0].upper()}{text[1:]}.".replace("..", "."))]
+    else:
+        return []
+    return [tag("p", text)]
 
 
 def candidates(content: ReportContent) -> list[Element]:
@@ -80,8 +83,10 @@ def candidates(content: ReportContent) -> list[Element]:
         f"{show(one.size_bytes, 'size')}"
         for one in content.card.baselines
     )
+    refitted = "validation" in content.card.learned_from
+    alone = " (learned from the training rows alone)" if refitted else ""
     if tests:
-        made.append(tag("p", f"On the test rows the simple models reach: {tests}."))
+        made.append(tag("p", f"On the test rows the simple models reach{alone}: {tests}."))
     rows = [_scored_row(one, chosen=content.front.chosen) for one in content.front.scored]
     head = ("network", "multiply-accumulates", "weights", f"validation {content.front.metric}")
     every = table(head, rows, numbers=(1, 2, 3))
@@ -172,7 +177,7 @@ def made(content: ReportContent) -> list[Element]:
         "Training": (f"{card.epochs} epochs in " if card.epochs else "")
         + f"{show(content.training_s, 'time')}, seed {card.seed}",
         "Learned from": _learned_from(card),
-        "Network sha256": card.network_sha256,
+        f"{_kind(card).capitalize()} sha256": card.network_sha256,
         "File against trainer": f"largest difference of an answer {card.export_error:.2g}",
         "Machine": f"{machine.host}, {machine.system}",
         "Processors": processors,
@@ -183,11 +188,15 @@ def made(content: ReportContent) -> list[Element]:
     return [tag("h2", "How it was made"), tag("dl", *chain.from_iterable(terms)), *told]
 
 
+def _kind(card: Card) -> str:
+    return "network" if card.family == NETWORK else "model"
+
+
 def _learned_from(card: Card) -> str:
     """Say which rows the weights have seen, and whose figure that of the validation rows is."""
     if "validation" not in card.learned_from:
         return "the training rows"
-    text = "the training and validation rows, once the network was chosen by the latter"
+    text = f"the training and validation rows, once the {_kind(card)} was chosen by the latter"
     if not card.validation:
         return text
     came_to = ", ".join(f"{name} {value:.4f}" for name, value in card.validation.items())

@@ -62,7 +62,7 @@ def make_card(
         dataset: what it learned from.
         content: its ONNX file.
         export_error: what `verify_export` found.
-        baselines: simple models trained on the same split.
+        baselines: simple models of the same split, learned from the training rows alone.
         topology: which neurons see which; None where all see all.
         before: quality on the validation split, by metric, of the same network before it learned
             from these rows; None if it did not, or that is not known.

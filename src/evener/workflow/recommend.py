@@ -32,11 +32,16 @@ def recommend(
         shortly = next(one.score for one in front.scored if one.score.id == front.chosen)
         validation, test = shortly.quality or 0.0, None
     found = [
-        Recommended(family=one.name, validation=one.validation, test=one.test[front.metric])
+        Recommended(
+            family=one.name,
+            validation=one.validation,
+            test=one.test[front.metric],
+            network=validation,
+        )
         for one in baselines.models
         if one.size_bytes <= (inf if size_bytes is None else size_bytes)
     ]
-    found.append(Recommended(family=NETWORK, validation=validation, test=test))
+    found.append(Recommended(family=NETWORK, validation=validation, test=test, network=validation))
     best = best_family({one.family: one.validation for one in found})
     return next(one for one in found if one.family == best)
 
