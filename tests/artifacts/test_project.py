@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from evener.artifacts.project import TrainSection, load_project, parse_project
@@ -144,6 +145,8 @@ def test_a_network_depends_on_whether_it_is_refitted_and_is_by_default() -> None
     assert section.refit
     assert section.network.refit
     assert section.chooses.network != section.network
+    delivers = msgspec.structs.replace(section, deliver="recommended")
+    assert delivers.network == section.network  # whichever is best, the network stays that
     assert section.chooses.sharded
 
 

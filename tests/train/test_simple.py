@@ -45,3 +45,19 @@ def test_a_line_has_a_coefficient_for_each_feature_and_its_scaling(rings: Datase
 
     # Two classes: three coefficients and an intercept each; of each feature a mean and a spread.
     assert numbers_in(linear.content) == 2 * (3 + 1) + 2 * 3
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting"])
+def test_trees_that_a_refit_makes_too_large_are_those_that_were_chosen(
+    rings: Dataset, name: str
+) -> None:
+    chosen = {one.record.name: one for one in train_baselines(rings, seed=0)}[name]
+    refit = fit_simple(chosen.record, rings, TrainSection())
+    assert len(refit.content) > chosen.record.size_bytes
+
+    found = fit_simple(chosen.record, rings, TrainSection(), size_bytes=len(refit.content) - 1)
+
+    assert found.content == chosen.content
+    assert (found.test, found.section.learned_from) == (chosen.record.test, ("train",))
+    as_large = fit_simple(chosen.record, rings, TrainSection(), size_bytes=len(refit.content))
+    assert as_large.content == refit.content

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from evener.artifacts.card import Card, to_deliver
+from evener.artifacts.card import Baselines, Card, to_deliver
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
 from evener.artifacts.front import Front
@@ -292,6 +292,8 @@ def test_a_simple_model_is_delivered_where_it_is_recommended_and_that_is_wanted(
     assert card.advice is not None
     told = f"{card.advice[1:]}; {to_deliver(board=False)}."
     assert html.escape(told, quote=False) in (built / "report.html").read_text()
+    stopped = built / ".evener" / "training" / "abc"  # a training by shards that was stopped
+    stopped.mkdir(parents=True)
 
     change(built, "epochs = 6", 'epochs = 6\ndeliver = "recommended"')
     again = build_project(built)
@@ -299,6 +301,7 @@ def test_a_simple_model_is_delivered_where_it_is_recommended_and_that_is_wanted(
     assert {"data", "search", "baselines"} <= set(again.kept)
     assert (again.card.family, again.card.advice) == (family, None)
     assert again.card.learned_from == ("train", "validation")
+    assert not stopped.parent.exists()
     trace = load(built / ".evener" / "trace.json", Trace).value
     assert trace.quality == pytest.approx(again.card.test, abs=1e-3)
     assert next(one for one in again.verdicts if one.name == "accuracy").holds
@@ -333,6 +336,36 @@ def test_trees_are_planned_measured_and_judged(
     assert built_again.card.weights > 10
     trace = load(built / ".evener" / "trace.json", Trace).value
     assert trace.quality == pytest.approx(built_again.card.test, abs=1e-3)
+
+
+def test_a_network_that_is_the_best_is_not_trained_again_to_deliver_what_is_recommended(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = Recommended(family="network", validation=1.0, test=None, network=1.0)
+    monkeypatch.setattr(learn, "recommend", lambda *_, **__: best)
+    assert "train" in build_project(built).ran
+
+    change(built, "epochs = 6", 'epochs = 6\ndeliver = "recommended"')
+
+    assert build_project(built).ran == ()
+
+
+def test_a_hard_limit_of_the_size_is_kept_where_a_refit_would_break_it(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    baselines = load(built / ".evener" / "baselines.json", Baselines).value
+    forest = next(one for one in baselines.models if one.name == "forest")
+    best = Recommended(family="forest", validation=1.0, test=None, network=0.9)
+    monkeypatch.setattr(learn, "recommend", lambda *_, **__: best)
+    change(built, "epochs = 6", 'epochs = 6\ndeliver = "recommended"')
+    assert build_project(built).card.network_bytes > forest.size_bytes
+
+    change(built, "<= 1 B ?", f"<= {forest.size_bytes} B")
+    again = build_project(built)
+
+    assert (again.card.family, again.card.network_bytes) == ("forest", forest.size_bytes)
+    assert (again.card.learned_from, again.card.test) == (("train",), forest.test)
+    assert next(one for one in again.verdicts if one.name == "size").holds
 
 
 def test_a_limit_that_no_plan_keeps_is_missed_not_refused(built: Path) -> None:
@@ -581,6 +614,27 @@ def test_a_build_killed_step_by_step_ends_in_the_same_network(
     assert not list(project.rglob(".partial-*"))
     assert network.read_bytes() == (whole / "network.onnx").read_bytes()
     assert content_sha256(state / "card.json") == content_sha256(whole / "card.json")
+
+
+def test_a_build_killed_as_it_delivers_a_simple_model_ends_in_the_same_file(
+    built: Path, tmp_path: Path
+) -> None:
+    change(built, "epochs = 6", 'epochs = 6\ndeliver = "recommended"')
+    killed = shutil.copytree(built, tmp_path / "killed")
+    ended = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(killed), "training the model"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+
+    again, whole = build_project(killed), build_project(built)
+
+    assert "train" in again.ran
+    assert again.card == whole.card
+    assert again.card.family == "linear"
+    assert again.network.read_bytes() == whole.network.read_bytes()
 
 
 def content_sha256(path: Path) -> str:

@@ -89,10 +89,12 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     @property
     def network(self) -> "TrainSection":
-        """What of it the network depends on: not who computes, nor shards that see everything."""
+        """What of it a network depends on: not who computes, nor shards that see everything."""
         halo = self.topology.halo
         shards = None if halo == "full" else self.shards
-        return msgspec.structs.replace(self, ranks=1, replicas=1, shards=shards, halo=halo)
+        return msgspec.structs.replace(
+            self, ranks=1, replicas=1, shards=shards, halo=halo, deliver="network"
+        )
 
 
 def check_train(train: TrainSection) -> None:

@@ -52,13 +52,19 @@ class SimpleModel:
     communication_share: float | None = None
 
 
-def fit_simple(before: Baseline, dataset: Dataset, section: TrainSection) -> SimpleModel:
+def fit_simple(
+    before: Baseline, dataset: Dataset, section: TrainSection, *, size_bytes: float | None = None
+) -> SimpleModel:
     """Train a simple model by the rows that a delivered network would learn from.
+
+    Trees grow with the rows: where a refit weighs more than it may, it is the model that was
+    chosen, which learned from the training split alone.
 
     Args:
         before: what it came to, learning from the training split alone.
         dataset: what it learns from.
         section: which rows, weights of classes and seed.
+        size_bytes: what the file of a refit may weigh, if there is a limit.
 
     Raises:
         EvenerError: its file answers otherwise than scikit-learn.
@@ -71,6 +77,8 @@ def fit_simple(before: Baseline, dataset: Dataset, section: TrainSection) -> Sim
         class_weight=section.class_weight,
         learned_from=section.learned_from,
     )
+    if section.refit and size_bytes is not None and len(trained.content) > size_bytes:
+        return fit_simple(before, dataset, msgspec.structs.replace(section, refit=False))
     family = cast("Family", before.name)
     return SimpleModel(
         architecture=Architecture(family=family, trees=TREES if family == "forest" else 0),

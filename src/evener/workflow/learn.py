@@ -167,14 +167,18 @@ class Learning:
         section = self._project.train
         spread = self._spread(architecture)
         before = None if section.sharded or not section.refit else _before(front.value)
-        best = recommend(front.value, baselines.value, size_bytes=self._project.hard_limit("size"))
-        simple = next((one for one in baselines.value.models if one.name == best.family), None)
+        size_bytes = self._project.hard_limit("size")
+        best = recommend(front.value, baselines.value, size_bytes=size_bytes)
+        simple = None
+        if section.deliver == "recommended":
+            simple = next((one for one in baselines.value.models if one.name == best.family), None)
         inputs = {
             "data": facts.value.sha256,
             "architecture": architecture,
             "spread": spread,
             "before": before,
             "recommended": best,
+            "simple": None if simple is None else (simple.name, size_bytes),
             "section": section.network,
             "sharded": section.sharded,
             "baselines": baselines.sha256,
@@ -183,8 +187,8 @@ class Learning:
         }
 
         def make() -> Card:
-            if simple is not None and section.deliver == "recommended":
-                return self._train_simple(simple, baselines, best)
+            if simple is not None:
+                return self._train_simple(simple, baselines, best, size_bytes)
             if section.sharded:
                 card = self._train_shards(
                     facts.value.sha256, chain_of(architecture), baselines, digest(inputs)
@@ -228,15 +232,17 @@ class Learning:
         )
 
     def _train_simple(
-        self, before: Baseline, baselines: Kept[Baselines], best: Recommended
+        self, before: Baseline, baselines: Kept[Baselines], best: Recommended, size: float | None
     ) -> Card:
         """Train the simple model that is recommended, and write it in the network's place."""
         from evener.train.card import make_card
         from evener.train.simple import fit_simple
 
         self._tell(f"training the model '{before.name}', which is recommended")
-        fitted = fit_simple(before, self.dataset, self._project.train)
+        fitted = fit_simple(before, self.dataset, self._project.train, size_bytes=size)
         write_whole(self.network_path, fitted.content)
+        if (stopped := self._steps.folder / _CHECKPOINTS).is_dir():  # a training by shards
+            shutil.rmtree(stopped)
         return make_card(
             fitted,
             self.dataset,
