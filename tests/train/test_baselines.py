@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
 from evener.artifacts.project import DataSection
 from evener.data.dataset import Dataset, make_dataset
 from evener.data.load import load_dataset
 from evener.data.split import split_at_random
-from evener.errors import EvenerError
+from evener.errors import EvenerError, InvalidDataError
 from evener.train import baselines
 from evener.train.baselines import (
     TREES,
@@ -60,6 +61,24 @@ def test_a_refit_is_the_fit_of_a_split_without_rows_to_choose_by(
         assert found.content != before.content
         assert found.record.test == whole[name].record.test
         assert found.record.validation == before.record.validation
+
+
+def test_a_refit_must_answer_validation_rows_with_numbers_too(
+    rings: Dataset, trained: dict[str, TrainedBaseline], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known_rows, _ = rings.examples("validation")
+    answer = baselines._answers
+
+    def overflow(
+        model: object, dataset: Dataset, features: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        found = answer(model, dataset, features)
+        return np.full_like(found, np.inf) if np.array_equal(features, known_rows) else found
+
+    monkeypatch.setattr(baselines, "_answers", overflow)
+
+    with pytest.raises(InvalidDataError, match="answers to 60 of 60 validation rows of rings"):
+        refit_baseline(trained["linear"].record, rings, seed=0)
 
 
 def test_the_size_is_that_of_the_file(trained: dict[str, TrainedBaseline]) -> None:

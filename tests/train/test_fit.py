@@ -15,8 +15,9 @@ from evener.artifacts.project import DataSection, TrainSection
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.errors import DivergedError, InvalidDataError
+from evener.train import fit
 from evener.train.fit import Trained, train_network
-from evener.train.model import predict
+from evener.train.model import Classifier, predict
 
 SHORT = TrainSection(epochs=20)
 SMALL = Architecture(hidden=(16,))
@@ -127,9 +128,11 @@ def test_a_divergence_names_the_epoch_and_the_learning_rate(rings: Dataset) -> N
     assert caught.value.epoch >= 1
 
 
-@pytest.mark.parametrize("part", ["validation", "test"])
+@pytest.mark.parametrize(
+    ("part", "refit"), [("validation", False), ("test", False), ("test", True)]
+)
 def test_answers_that_are_no_numbers_are_refused_with_their_feature(
-    rings: Dataset, part: str
+    rings: Dataset, part: str, refit: bool
 ) -> None:
     features = rings.features.copy()
     features[getattr(rings.split, part)[0], 1] = 3e38  # far beyond what was learned from
@@ -139,5 +142,22 @@ def test_answers_that_are_no_numbers_are_refused_with_their_feature(
         InvalidDataError, match=rf"the answers to 1 of 60 {part} rows of rings .* 'y' is 3e\+38"
     ):
         train_network(
-            LayerGraph(widths=(8,), links=((0, 1), (1, 2))), far, TrainSection(epochs=2).chooses
+            LayerGraph(widths=(8,), links=((0, 1), (1, 2))),
+            far,
+            TrainSection(epochs=2, refit=refit),
         )
+
+
+def test_a_refit_must_answer_validation_rows_with_numbers_too(
+    rings: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known_rows, _ = rings.examples("validation")
+
+    def overflow(model: Classifier, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        found = predict(model, features)
+        return np.full_like(found, np.inf) if np.array_equal(features, known_rows) else found
+
+    monkeypatch.setattr(fit, "predict", overflow)
+
+    with pytest.raises(InvalidDataError, match="answers to 60 of 60 validation rows of rings"):
+        train_network(SMALL, rings, TrainSection(epochs=1))

@@ -8,6 +8,8 @@ import msgspec
 import numpy as np
 import onnx
 import pytest
+import torch
+from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from evener.artifacts.architecture import Architecture
@@ -15,8 +17,11 @@ from evener.artifacts.project import TrainSection
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
 from evener.comm.virtual import run_ranks
-from evener.data.dataset import Dataset
-from evener.errors import DivergedError, EvenerError, InputError
+from evener.data.dataset import Dataset, SplitName
+from evener.errors import DivergedError, EvenerError, InputError, InvalidDataError
+from evener.train import sharded_fit
+from evener.train.answers import whole_answers
+from evener.train.ranked import RankedNetwork
 from evener.train.sharded_fit import OnEpoch, ShardedFit, fit_sharded
 from evener.train.verify import TOLERANCE, answers
 
@@ -168,3 +173,21 @@ def test_what_cannot_be_trained_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         fitted(rings, msgspec.structs.replace(HALO, **change), ranks)
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+@pytest.mark.parametrize("refit", [True, False])
+def test_answers_that_are_no_numbers_are_refused(
+    rings: Dataset, monkeypatch: pytest.MonkeyPatch, *, part: SplitName, refit: bool
+) -> None:
+    there, _ = rings.examples(part)
+
+    def overflow(network: RankedNetwork, features: NDArray[np.float32]) -> NDArray[Any]:
+        found = whole_answers(network, torch.tensor(features)).T.numpy()
+        return np.full_like(found, np.nan) if np.array_equal(features, there) else found
+
+    monkeypatch.setattr(sharded_fit, "_probabilities", overflow)
+
+    section = TrainSection(epochs=1, shards=4, halo=2, refit=refit)
+    with pytest.raises(InvalidDataError, match=f"answers to 60 of 60 {part} rows of rings are no"):
+        fitted(rings, section)

@@ -246,11 +246,10 @@ def _written(
             _answers(model, dataset, features),
             tolerance=_TOLERANCE,
         )
-        if validation is None:
-            validation = _quality(model, dataset, "validation")[MAIN_METRIC[dataset.task]]
+        now = _quality(model, dataset, "validation")[MAIN_METRIC[dataset.task]]
         record = Baseline(
             name=name,
-            validation=validation,
+            validation=now if validation is None else validation,
             test=_quality(model, dataset, "test"),
             size_bytes=len(content),
         )

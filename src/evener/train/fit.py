@@ -106,12 +106,14 @@ def train_network(
         on_epoch=see,
         on_step=on_step,
     )
+    model.eval()
+    validation = _quality(model, dataset, "validation")  # refused too where it was learned from
     return Trained(
         architecture=architecture,
-        model=model.eval(),
+        model=model,
         weights=weights(architecture, ends_of(dataset)),
         section=section,
-        validation={} if section.refit else _quality(model, dataset, "validation"),
+        validation={} if section.refit else validation,
         test=_quality(model, dataset, "test"),
         losses=tuple(losses),
     )

@@ -7,6 +7,7 @@ the same network: to the bit with a halo, to rounding where shards see everythin
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from evener.data.dataset import Dataset
 from evener.errors import InputError
 from evener.train.answers import TOGETHER, whole_answers
 from evener.train.checkpoint import newest, steps_of
+from evener.train.finite import check_answers
 from evener.train.grid import Grid
 from evener.train.head import INPUT_NOISE, LABEL_SMOOTHING
 from evener.train.loop import WEIGHT_DECAY, one_thread
@@ -104,6 +106,7 @@ def fit_sharded(
         DivergedError: the learning rate was too high.
         InvalidFileError: a checkpoint cannot be written, or is of another training.
         EvenerError: the file answers otherwise than the network that was trained.
+        InvalidDataError: answers are no finite numbers, of rows far beyond those learned from.
         RankError: ranks lost one another.
     """
     check_task(dataset)
@@ -229,12 +232,14 @@ def _finish(
 ) -> dict[str, Any]:
     """Write the network, hold the file against it, and say how good it is."""
     found: dict[str, Any] = {"content": b"", "export_error": 0.0, "validation": {}}
-    judged: tuple[SplitName, ...] = ("test",) if refit else ("validation", "test")
+    parts_answered: tuple[SplitName, ...] = ("validation", "test")
     answered = {}
-    for part in judged:
+    for part in parts_answered:
         features, targets = dataset.examples(part)
         answered[part] = _probabilities(network, features)
-        found[part] = quality(dataset.task, targets, answered[part])
+        together(grid.world, partial(check_answers, dataset, part, answered[part]))
+        if part == "test" or not refit:
+            found[part] = quality(dataset.task, targets, answered[part])
     parts = gather_parts(network)
 
     def write() -> None:
