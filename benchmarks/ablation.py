@@ -45,7 +45,7 @@ from pieces import Pieces
 from record import circumstances, write_record
 from sections import markdown
 
-from evener.artifacts.files import file_sha256, write_whole
+from evener.artifacts.files import digest, file_sha256, write_whole
 from evener.artifacts.project import DataSection
 from evener.artifacts.search_section import SearchSection
 from evener.data.dataset import Dataset
@@ -60,7 +60,8 @@ KEPT: Final = HERE.parent / ".cache" / "ablation"
 DATA: Final = DataSection(source="digits", validation_share=0.2, test_share=0.5)
 PROBE_STEPS: Final = 60
 KINDS: Final = ("algorithm", "search", "tables")
-_PACKAGES: Final = ("artifacts", "data", "search", "train")
+_PACKAGES: Final = ("artifacts", "data", "search", "train", "workflow")
+_OWN: Final = (__file__, "ablation_algorithm.py", "ablation_search.py", "edge_of_chaos_table.py")
 PieceT = TypeVar("PieceT")
 
 
@@ -68,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is wanted as far as there is time, print what it came to and write it."""
     options = read_options(arguments)
     until_s = time.monotonic() + 60 * options.minutes
-    code = code_version(*_PACKAGES)
+    here = Path(__file__).parent
+    code = digest([code_version(*_PACKAGES), *(file_sha256(here / name) for name in _OWN)])
     pieces = Pieces(options.kept, until_s, fresh=options.fresh, code=code)
     found = find(pieces, options)
     rows = page.rows_of(found)

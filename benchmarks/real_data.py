@@ -55,11 +55,12 @@ from evener.workflow.learn import Learning
 from evener.workflow.recommend import NETWORK, best_family
 from evener.workflow.search import pool_of
 from evener.workflow.search_setup import spread_of
-from evener.workflow.steps import open_steps
+from evener.workflow.steps import code_version, open_steps
 
 HERE: Final = Path(__file__).parent
 KEPT: Final = HERE.parent / ".cache" / "real_data"
 RANDOM, FIXED = "random search", "fixed network"
+_PACKAGES: Final = ("artifacts", "data", "search", "train", "workflow")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,7 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.sets is None:
         raise InputError("no folder of data: name it, or set EVENER_TEST_DATA")
     budget_s = units.parse(options.budget, "time")
-    pieces = Pieces(options.kept, time.monotonic() + 60 * options.minutes, fresh=options.fresh)
+    until_s = time.monotonic() + 60 * options.minutes
+    code = code_version(*_PACKAGES)
+    pieces = Pieces(options.kept, until_s, fresh=options.fresh, code=code)
     wanted = named(options.only.split(",") if options.only else ())
     found = []
     for one in wanted:
@@ -172,11 +175,11 @@ def _measured(
             figures[-1], test=refitted.record.test, took_s=time.perf_counter() - started
         )
     apart_s = {
-        "training the evolved network in full": figures[0].took_s * one.trainings,
+        "training the evolved network in full": _trained_s(figures[0]),
         "training the others in full": sum(
-            figure.took_s * one.trainings for figure in figures if figure.what in (RANDOM, FIXED)
+            _trained_s(figure) for figure in figures if figure.what in (RANDOM, FIXED)
         ),
-        "simple models": fitted.made.took_s,
+        "simple models": fitted.made.took_s + (figures[-1].took_s if best != NETWORK else 0.0),
     }
     peers = fit_peers(dataset, seed=project.train.seed)
     figures += peers
@@ -228,17 +231,23 @@ def _trained(what: str, network: Network, dataset: Dataset, project: Project, ti
         for number in range(times)
     ]
     chosen_by = [train_network(network, dataset, one.chooses, spread=spread) for one in sections]
-    trained = chosen_by
+    trained, before_s = chosen_by, 0.0
     if project.train.refit:
+        before_s = time.perf_counter() - started
         trained = [train_network(network, dataset, one, spread=spread) for one in sections]
     return Figure(
         what=what,
         model=str(network),
         validation=mean_of([one.validation for one in chosen_by]),
         test=mean_of([one.test for one in trained]),
-        took_s=(time.perf_counter() - started) / times,
+        took_s=(time.perf_counter() - started - before_s) / times,
+        before_s=before_s / times,
         trainings=times,
     )
+
+
+def _trained_s(figure: Figure) -> float:
+    return (figure.took_s + figure.before_s) * figure.trainings
 
 
 def mean_of(found: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -267,6 +276,7 @@ def _mean(folds: Sequence[Measured]) -> Measured:
                 validation=mean_of([one.validation for one in same]),
                 test=mean_of([one.test for one in same]),
                 took_s=fmean(one.took_s for one in same),
+                before_s=fmean(one.before_s for one in same),
             )
         )
     return msgspec.structs.replace(

@@ -23,6 +23,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         validation: quality on the validation rows, by metric; empty where it learned from them.
         test: quality on the test rows, by metric.
         took_s: seconds that a training took; 0 where it was not timed.
+        before_s: seconds of the training, without the validation rows, that it was chosen by; 0
+            where that is the same one.
         trainings: whose mean it is.
     """
 
@@ -31,6 +33,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     validation: dict[str, float]
     test: dict[str, float]
     took_s: float = 0.0
+    before_s: float = 0.0
     trainings: int = 1
 
 

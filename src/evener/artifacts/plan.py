@@ -132,7 +132,7 @@ class Simulated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     Attributes:
         frames: how many ran through it.
-        rate_hz: frames per second once the pipeline was full.
+        rate_hz: frames per second while the pipeline was full.
         latency_p50_s: median from credit to in-order emission.
         latency_p95_s: 95th percentile of the same.
         latency_p99_s: 99th percentile of the same.

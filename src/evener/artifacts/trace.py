@@ -143,7 +143,7 @@ def streaming_rate_hz(
         full_s, ebbing_s = ended_s[credits - 1], ended_s[frames - credits]
         held_s = ended_s - begun_s
         within_s = np.minimum(ended_s, ebbing_s) - np.maximum(begun_s, full_s)
-        counts = (held_s > 0) & (within_s > 0)
+        counts = within_s > 0
         if ebbing_s > full_s:
             return float(np.sum(within_s[counts] / held_s[counts]) / (ebbing_s - full_s))
     return frames / max(emitted_s[-1] - granted_s[0], 1e-9)

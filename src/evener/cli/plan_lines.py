@@ -57,13 +57,15 @@ def measured(tried: Measured | None) -> str:
 def finer(plan: Plan) -> Iterator[str]:
     """Say how to cut more finely, where stages of a plan for this machine are out of balance."""
     if (
-        plan.measured is not None
-        and len(plan.stages) > 1
-        and plan.granularity != "node"
-        and plan.gap is not None
-        and plan.gap > _FAR
+        plan.measured is None
+        or plan.objective != "throughput"
+        or plan.granularity == "node"
+        or plan.gap is None
     ):
+        return
+    times_s = [stage.period_s for stage in plan.stages]
+    if plan.gap > _FAR and min(times_s) < (1 - _FAR) * max(times_s):
         yield (
-            f"the stages take unequal times, which costs up to {plan.gap:.0%} of the rate: "
+            f"the stages take unequal times, and {plan.gap:.0%} of the bound is missing: "
             "--granularity node cuts inside blocks too"
         )

@@ -66,7 +66,7 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         frames: frames answered.
         elapsed_s: from the first credit to the last emission, in seconds.
-        rate_hz: frames per second once the pipeline was full.
+        rate_hz: frames per second while the pipeline was full.
         latency_p50_s: median from credit to in-order emission.
         latency_p95_s: 95th percentile of the same.
         latency_p99_s: 99th percentile of the same.

@@ -99,7 +99,7 @@ class Delivery:
             "profile": profile.sha256,
             "wish": self._wish(),
             "processors": self._project.plan.named,
-            "code": code_version("plan", "run"),
+            "code": code_version("plan", "run", "artifacts/trace.py"),
         }
         return self._steps.step("plan", Plan, inputs, make)
 
@@ -121,7 +121,7 @@ class Delivery:
             found = quality(dataset.task, targets, answers)
             return msgspec.structs.replace(trace, quality=found)
 
-        inputs = {"plan": plan.sha256, "code": code_version("plan", "run")}
+        inputs = {"plan": plan.sha256, "code": code_version("plan", "run", "artifacts/trace.py")}
         return self._steps.step("run", Trace, inputs, make)
 
     def compare(self, plan: Kept[Plan], profile: Kept[Profile]) -> Kept[Comparison]:
@@ -134,7 +134,7 @@ class Delivery:
         inputs = {
             "plan": plan.sha256,
             "profile": profile.sha256,
-            "code": code_version("plan", "run"),
+            "code": code_version("plan", "run", "artifacts/trace.py"),
         }
         return self._steps.step("compare", Comparison, inputs, make)
 
@@ -188,7 +188,7 @@ class Delivery:
         inputs = {
             "parts": [part.sha256 for part in parts],
             "project": self._folder.resolve().name,
-            "code": code_version("report"),
+            "code": code_version("report", "artifacts/card.py"),
         }
         return self._steps.step(
             "report", Page, inputs, make, still_good=lambda page: page.whole_in(self._folder)
