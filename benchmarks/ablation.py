@@ -24,7 +24,6 @@ on where it was. With `-o NAME.json` it also writes NAME.md.
 """
 
 import argparse
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
@@ -42,7 +41,7 @@ from ablation_search import Searched
 from edge_of_chaos_table import CoEvolution
 from nasbench_tables import TABLES
 from pieces import Pieces
-from record import circumstances, write_record
+from record import circumstances, exit_with, write_record
 from sections import markdown
 
 from evener.artifacts.files import digest, file_sha256, write_whole
@@ -211,4 +210,4 @@ def _looked_up(name: str, table: str, seeds: int) -> list[Searched]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
 from tempfile import TemporaryDirectory
-from typing import Final, get_args
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -40,7 +40,6 @@ import evener
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import write_whole
 from evener.artifacts.processors import Machine
-from evener.artifacts.profile import Granularity
 from evener.cli.values import read_shape
 from evener.errors import InputError
 from evener.network.frames import random_frames
@@ -147,7 +146,7 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--little", type=float)
     parser.add_argument("--max-latency-share", type=float)
     parser.add_argument("--shape", dest="shapes", action="append", default=[], type=_shape)
-    parser.add_argument("--granularity", choices=get_args(Granularity), default="paper")
+    parser.add_argument("--granularity", choices=["paper", "strict", "node"], default="paper")
     parser.add_argument("--precision", choices=["int8", "fp16", "auto"])
     parser.add_argument("--max-error", type=float)
     parser.add_argument("--calibration", action="append", default=[], type=_frames_of)

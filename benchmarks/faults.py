@@ -30,7 +30,7 @@ from typing import Final
 import msgspec
 import numpy as np
 import psutil
-from record import write_record
+from record import exit_with, write_record
 
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
@@ -346,4 +346,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

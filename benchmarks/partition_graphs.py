@@ -33,7 +33,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from partition_check import Part, cost, read_split  # noqa: E402 -- as above
 from partition_input import MS, Graph, contract, read_graph  # noqa: E402 -- as above
-from record import write_record  # noqa: E402 -- as above
+from record import exit_with, write_record  # noqa: E402 -- as above
 
 from evener.errors import EvenerError, InputError  # noqa: E402 -- as above
 from evener.plan.chain import quickest_by_stages  # noqa: E402 -- as above
@@ -282,4 +282,4 @@ def timed(call: Callable[[], Found]) -> tuple[Found, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -23,7 +23,6 @@ where a bar is missed.
 
 import argparse
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,7 +37,7 @@ from pieces import Pieces
 from real_data_page import EVOLVED, RECOMMENDED, Figure, Measured
 from real_data_peers import fit_peers
 from real_data_sets import RealSet, named
-from record import circumstances, commit, write_record
+from record import circumstances, commit, exit_with, write_record
 from sections import markdown
 
 from evener import units
@@ -293,4 +292,4 @@ def _mean(folds: Sequence[Measured]) -> Measured:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -3,15 +3,26 @@
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
 from evener.artifacts.files import write_whole
+from evener.errors import InputError
+
+
+def exit_with(main: Callable[[], int]) -> NoReturn:
+    """Run a benchmark and end the process; what it was given wrongly ends in one line and 2."""
+    try:
+        code = main()
+    except InputError as error:
+        print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        code = 2
+    sys.exit(code)
 
 
 def commit() -> str:

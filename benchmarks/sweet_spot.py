@@ -18,7 +18,6 @@ trained side by side as there are cores, each on one. Pieces are kept like those
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -35,7 +34,7 @@ import numpy as np
 import sweet_spot_page as page
 import torch
 from pieces import Pieces
-from record import circumstances, write_record
+from record import circumstances, exit_with, write_record
 from sections import html, markdown
 from sweet_spot_page import Learned, Study
 
@@ -385,4 +384,4 @@ def _error(answers: torch.Tensor, clean: torch.Tensor) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -24,7 +24,6 @@ piece that is kept in `.cache/table2`; the same command goes on.
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +36,7 @@ import table2_page as page
 from numpy.typing import NDArray
 from pieces import Pieces
 from real_data_sets import open_jpegs
-from record import circumstances, commit, write_record
+from record import circumstances, commit, exit_with, write_record
 from sections import markdown
 from table2_page import Run
 from table2_trial import Trial, Trials
@@ -279,4 +278,4 @@ def part_of(dataset: Dataset, rows: int) -> Dataset:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)
