@@ -23,7 +23,7 @@ def load_batched(
     fixed: Mapping[str, float] | None = None,
     states: Mapping[str, str] | None = None,
     seed: int = 0,
-    in_parts: bool = False,
+    in_slices: bool = False,
 ) -> tuple[Network, Network]:
     """Load a network twice: for one frame, and for a batch of several.
 
@@ -34,7 +34,7 @@ def load_batched(
         fixed: number by name of input, for inputs that are to be constants.
         states: input by output that it becomes in the next frame; there may be none.
         seed: what the weights of a light network are drawn from.
-        in_parts: whether large dense layers are parted, see `evener.network.dense`.
+        in_slices: whether heavy layers are sliced, see `evener.network.slices`.
 
     Returns:
         The network of one frame, and that of the batch.
@@ -49,7 +49,7 @@ def load_batched(
         ((1, 3, 224, 224), (4, 3, 224, 224))
     """
     single = load_network(
-        source, shapes=shapes, fixed=fixed, states=states, seed=seed, in_parts=in_parts
+        source, shapes=shapes, fixed=fixed, states=states, seed=seed, in_slices=in_slices
     )
     for what, tensors in (("input", single.inputs), ("output", single.outputs)):
         for tensor in tensors:
@@ -66,7 +66,7 @@ def load_batched(
         )
     try:
         batched = load_network(
-            source, shapes=shapes, fixed=fixed, seed=seed, batch=size, in_parts=in_parts
+            source, shapes=shapes, fixed=fixed, seed=seed, batch=size, in_slices=in_slices
         )
     except InvalidNetworkError as error:
         raise InvalidNetworkError(

@@ -43,12 +43,12 @@ class Cutting(msgspec.Struct, frozen=True, kw_only=True):
     max_live: int | None = None
 
     @property
-    def in_parts(self) -> bool:
-        """Whether large dense layers are parted, so that a cut can go through one."""
+    def in_slices(self) -> bool:
+        """Whether heavy layers are sliced, so that a cut can go through one."""
         return self.granularity == "node"
 
     def load(self, net: str) -> Network:
-        """Read a network, its large dense layers in parts by the rule "node".
+        """Read a network, its heavy layers in slices by the rule "node".
 
         Args:
             net: path of an ONNX file, or name of a built-in network.
@@ -61,7 +61,7 @@ class Cutting(msgspec.Struct, frozen=True, kw_only=True):
             shapes=self.shapes,
             fixed=self.fixed,
             states=self.states,
-            in_parts=self.in_parts,
+            in_slices=self.in_slices,
         )
 
     def cut(self, network: Network) -> Blocks:

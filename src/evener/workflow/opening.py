@@ -83,7 +83,7 @@ def open_network(
             shapes=cutting.shapes,
             fixed=cutting.fixed,
             states=cutting.states,
-            in_parts=cutting.in_parts,
+            in_slices=cutting.in_slices,
         )
     else:
         network = cutting.load(net)
