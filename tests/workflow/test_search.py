@@ -1,7 +1,7 @@
 """The search of a project survives being killed, keeps its limits, and says what it is worth."""
 
 import dataclasses
-import random
+import json
 import shutil
 import subprocess
 import sys
@@ -33,6 +33,7 @@ from evener.workflow.search import SearchResult, search_project
 from evener.workflow.searching import Searching
 
 pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
+pytestmark = pytest.mark.usefixtures("simple_models_once")
 
 PROGRAM = Path(__file__).parent / "search_program.py"
 ENDS = Ends(features=3, outputs=2)
@@ -120,33 +121,23 @@ def test_a_search_that_was_done_is_not_done_again(
     assert msgspec.structs.replace(again, kept=False) == undisturbed[1]
 
 
-@pytest.mark.parametrize("seed", range(2))
 def test_killed_at_random_it_goes_on_and_ends_in_the_same_front(
-    tmp_path: Path, undisturbed: tuple[Path, SearchResult], seed: int
+    tmp_path: Path, undisturbed: tuple[Path, SearchResult]
 ) -> None:
-    project = write_project(tmp_path / "project")
-    state = project / ".evener" / "search.json"
-    rng = random.Random(seed)  # noqa: S311 - when to kill
-    kills = 0
-    while kills < 3:
-        before = state.stat().st_mtime_ns if state.exists() else 0
-        program = subprocess.Popen([sys.executable, str(PROGRAM), str(project)])
-        deadline = time.monotonic() + 60
-        while program.poll() is None and time.monotonic() < deadline:
-            if state.exists() and state.stat().st_mtime_ns != before:
-                break  # a generation is over
-            time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.2))
-        if program.poll() is not None:
-            break
-        program.kill()
-        program.wait()
-        kills += 1
+    projects = [write_project(tmp_path / name) for name in ("first", "second")]
+    ended = subprocess.run(
+        [sys.executable, str(PROGRAM), *map(str, projects)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
 
-    search_project(project)
+    for project, kills in zip(projects, json.loads(ended.stdout), strict=True):
+        search_project(project)
 
-    assert kills
-    assert front_of(project) == undisturbed[1].found
+        assert kills
+        assert front_of(project) == undisturbed[1].found
 
 
 def test_any_number_of_processes_finds_the_same(

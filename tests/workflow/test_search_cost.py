@@ -16,6 +16,7 @@ from evener.workflow.search import SearchResult, search_project
 from evener.workflow.search_cost import planned_cost
 from evener.workflow.search_setup import prices_of, space_of
 
+pytestmark = pytest.mark.usefixtures("simple_models_once")
 PROJECT = """
 [data]
 source = "digits"

@@ -1,5 +1,6 @@
 """Pipelines of scripted sessions, whose answers are known beforehand."""
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -13,6 +14,7 @@ from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, do_nothing, 
 
 DEVICE: Final[plans.Cores] = ()
 TWO_BY_TWO: Final = ((1, [DEVICE, DEVICE]), (1, [DEVICE, DEVICE]))
+TWO: Final = plans.chain((1, [DEVICE]), (1, [DEVICE]), runtime="scripted", credits=3)
 
 
 def frame(value: float) -> Frame:
@@ -48,3 +50,21 @@ def emitted(pipeline: Pipeline, frames: Iterable[Frame]) -> list[tuple[int, floa
     seen: list[tuple[int, float]] = []
     pipeline.run(frames, lambda number, answer: seen.append((number, float(answer[0][0]))))
     return seen
+
+
+def pipelines(
+    script: Callable[[str, float], None] = do_nothing,
+    plan: Plan = TWO,
+    transport: str = "threads",
+    clock: Callable[[], float] = time.perf_counter,
+) -> Callable[[], Pipeline]:
+    """Return what makes pipelines of a chain, one after the other."""
+    blocks = plan.stages[-1].last_block + 1
+    return lambda: Pipeline(
+        plan,
+        texts(blocks),
+        inputs=[vector("x")],
+        runtimes={"scripted": ScriptedRuntime(script)},
+        transport=transport,
+        clock=clock,
+    )
