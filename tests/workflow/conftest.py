@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evener.runtime.pinning import PROCESS_CORES
@@ -75,6 +76,14 @@ def write(tmp_path: Path) -> Callable[[str, bytes], str]:
 def net(write: Callable[[str, bytes], str]) -> str:
     """Return the path of a network of four blocks."""
     return write("dense.onnx", tiny.dense(layers=4))
+
+
+@pytest.fixture
+def frames(tmp_path: Path) -> Path:
+    """Return a file of frames for the networks that `tiny.dense` makes."""
+    path = tmp_path / "frames.npz"
+    np.savez(path, x=np.stack([frame for (frame,) in tiny.frames(48)]))
+    return path
 
 
 @pytest.fixture
