@@ -133,6 +133,7 @@ def find(pieces: Pieces, options: argparse.Namespace) -> Found:
     """
     only, kinds = options.only, options.kinds
     own, other = (file_sha256(Path(str(one.__file__))) for one in (algorithm, searches))
+    looked_up = digest([other, file_sha256(HERE / "nasbench_tables.py")])
     runs: dict[str, dict[int, Run]] = {}
     found: dict[str, dict[int, Searched]] = {}
     tables: dict[str, dict[str, dict[int, Searched]]] = {}
@@ -156,7 +157,7 @@ def find(pieces: Pieces, options: argparse.Namespace) -> Found:
                     list[Searched],
                     look,
                     seeds=options.table_seeds,
-                    code=other,
+                    code=looked_up,
                 )
                 if some is not None:
                     tables.setdefault(table, {})[name] = dict(enumerate(some))

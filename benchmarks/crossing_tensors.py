@@ -45,9 +45,11 @@ def period_over_even_share(blocks: Blocks, speeds: tuple[float, ...]) -> float:
 
 def splits_of(name: str, shapes: dict[str, tuple[int, ...]]) -> list[dict[str, object]]:
     """Compare the rules on one network."""
-    network = load_network(name, shapes=None if name in FILES else shapes)
+    given = None if name in FILES else shapes
+    network = load_network(name, shapes=given)
+    sliced = load_network(name, shapes=given, in_slices=True)
     rules = {"paper": cut_into_blocks(network, "paper")} | {
-        f"node, {most}": cut_into_blocks(network, "node", max_live=most) for most in MOST_TENSORS
+        f"node, {most}": cut_into_blocks(sliced, "node", max_live=most) for most in MOST_TENSORS
     }
     return [
         {

@@ -137,7 +137,11 @@ def test_processors_are_whole_clusters_and_devices() -> None:
     [
         ("nmae", "desk", r"unknown field `nmae`"),
         ("processors.big.clock", 1, r"processors.big: .*unknown field `clock`$"),
-        ("processors.gpu.kind", "tpu", r"processors.gpu.kind: Invalid enum value 'tpu'$"),
+        (
+            "processors.gpu.kind",
+            "tpu",
+            r"processors.gpu.kind: Invalid enum value 'tpu'; did you mean \"npu\"\?",
+        ),
         (
             "processors.big.cores",
             [4, "5"],

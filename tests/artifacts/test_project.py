@@ -1,12 +1,21 @@
 """`evener.toml` is read with its defaults, and a wrong key names the nearest known one."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from evener.artifacts.project import TrainSection, load_project, parse_project
+from evener.artifacts.project import (
+    DataSection,
+    PlanSection,
+    SearchSection,
+    ServeSection,
+    TrainSection,
+    load_project,
+    parse_project,
+)
 from evener.errors import InvalidFileError, InvalidProjectError
 
 DIGITS: dict[str, Any] = {"data": {"source": "digits"}}
@@ -47,7 +56,10 @@ def test_a_project_may_be_two_lines(tmp_path: Path) -> None:
         (DIGITS | {"train": {"ranks": 0}}, "train.ranks = 0 must be at least 1"),
         (DIGITS | {"train": {"shards": 0}}, "train.shards = 0 must be at least 1"),
         (DIGITS | {"train": {"shards": 2, "halo": -1}}, "train.halo = -1 must be at least 0"),
-        (DIGITS | {"train": {"halo": "ful"}}, "Invalid enum value 'ful' - at `train.halo`"),
+        (
+            DIGITS | {"train": {"halo": "ful"}},
+            "'ful' - at `train.halo`; did you mean \"full\"\\? known: a whole number, ",
+        ),
         (
             DIGITS | {"train": {"ranks": 3, "replicas": 2}},
             "train.ranks = 3 and train.replicas = 2: .* give 2 ranks or a multiple of it",
@@ -157,3 +169,35 @@ def test_no_board_has_times_of_what_may_be_no_network() -> None:
     with pytest.raises(InvalidProjectError, match="has times of networks alone") as caught:
         parse_project(raw | {"plan": {"board": "khadas-vim3"}})
     assert caught.value.key == "train.deliver"
+
+
+CHOICES = [
+    (name, field.name, values)
+    for name, section in (
+        ("data", DataSection),
+        ("search", SearchSection),
+        ("train", TrainSection),
+        ("plan", PlanSection),
+        ("serve", ServeSection),
+    )
+    for field in msgspec.structs.fields(section)
+    if "Literal[" in str(field.type) and (values := re.findall(r"'(\w+)'", str(field.type)))
+]
+
+
+@pytest.mark.parametrize(("section", "key", "values"), CHOICES)
+def test_of_several_values_all_are_named_where_another_stands(
+    section: str, key: str, values: list[str]
+) -> None:
+    wrong: Any = ["no such"] if key == "activations" else "no such"
+    raw: dict[str, Any] = {"data": {"source": "digits"}}
+    raw[section] = raw.get(section, {}) | {key: wrong}
+
+    with pytest.raises(InvalidProjectError) as caught:
+        parse_project(raw)
+
+    assert all(one in str(caught.value) for one in values), str(caught.value)
+
+
+def test_there_are_settings_of_several_values_in_most_sections() -> None:
+    assert {section for section, _, _ in CHOICES} >= {"data", "search", "train", "plan"}

@@ -288,3 +288,32 @@ def test_a_folder_that_cannot_be_made_is_an_input_error(evener: Evener, tmp_path
 
     assert code == 2
     assert "cannot write" in err
+
+
+@pytest.mark.parametrize(
+    ("rows", "metric", "least"),
+    [
+        ("1,rose\n2,iris\n3,rose\n", "accuracy", ">= 0.8 ?"),
+        ("1,2.5\n2,3.25\n3,\n", "r2", ">= 0.5 ?"),
+        ("", "accuracy", ">= 0.8 ?"),
+    ],
+)
+def test_what_is_required_of_a_table_fits_its_target(
+    rows: str, metric: str, least: str, evener: Evener, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text(f"a,b\n{rows}")
+
+    code, _, _ = evener("init", tmp_path / "p", "--data", tmp_path / "t.csv")
+
+    assert code == 0
+    assert load_project(tmp_path / "p").requirements[0] == parse_requirement(metric, least)
+
+
+def test_what_is_required_of_arrays_fits_their_target(evener: Evener, tmp_path: Path) -> None:
+    marks = np.array([[0, 1], [1, 1], [1, 0]])
+    np.savez(tmp_path / "rows.npz", allow_pickle=False, x=np.ones((3, 2)), label=marks)
+
+    code, _, _ = evener("init", tmp_path / "p", "--data", tmp_path / "rows.npz")
+
+    assert code == 0
+    assert load_project(tmp_path / "p").requirements[0] == parse_requirement("f1", ">= 0.5 ?")

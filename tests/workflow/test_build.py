@@ -455,6 +455,14 @@ def test_a_build_of_shards_that_was_stopped_goes_on_from_its_checkpoint(built: P
     assert undisturbed.read_bytes() == before
 
 
+def test_what_a_stopped_training_by_shards_left_is_removed_by_the_next_build(built: Path) -> None:
+    stopped = built / ".evener" / "training" / "abc"
+    stopped.mkdir(parents=True)
+
+    assert build_project(built).ran == ()
+    assert not stopped.parent.exists()
+
+
 def test_a_build_without_the_packages_says_what_to_install(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

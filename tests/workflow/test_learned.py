@@ -91,3 +91,17 @@ def test_a_search_whose_files_are_gone_is_told_from_one_that_can_go_on(tmp_path:
 
     assert learned.holds(state(good, failed))
     assert not learned.holds(state(good, gone))
+
+
+def test_what_nobody_goes_on_from_is_removed_and_a_folder_that_is_empty(tmp_path: Path) -> None:
+    learned = Learned(tmp_path / "learned")
+    other = LayerGraph(widths=(4,), links=((0, 1), (1, 2)))
+    fewer = draw_weights(Individual(widths=(3, 4, 2), links=other.links))
+    learned.keep({GRAPH: WEIGHTS, other: fewer})
+
+    learned.clear(but=[GRAPH.id])
+
+    assert [network for network, _ in learned.of([GRAPH.id, other.id])] == [GRAPH]
+    learned.clear()
+    assert not (tmp_path / "learned").exists()
+    learned.clear()  # what is not there

@@ -471,6 +471,22 @@ def test_where_what_was_learned_is_gone_the_search_begins_anew(
     assert (found.chosen, found.fixed) == (heirs.chosen, heirs.fixed)
 
 
+def test_what_was_learned_is_removed_by_a_search_that_does_not_go_on_from_it(
+    tmp_path: Path,
+) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "[search]\n", "[search]\ninherit = true\n")
+    change(project, "generations = 5", "generations = 1")
+    change(project, "epochs = 4", "epochs = 1")
+    search_project(project)
+    assert any((project / ".evener" / "learned").iterdir())
+
+    change(project, "inherit = true\n", "")
+    search_project(project)
+
+    assert not (project / ".evener" / "learned").exists()
+
+
 def test_blocks_of_convolutions_inherit_nothing() -> None:
     from evener.workflow.search_setup import space_of
 

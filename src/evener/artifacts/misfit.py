@@ -2,13 +2,21 @@
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Final
 
 import msgspec
+from msgspec import inspect
 
 _PLACED: Final = re.compile(r"(?P<what>.*) - at `\$(?P<path>[^`]*)`", re.DOTALL)
 _STEP: Final = re.compile(r"\.(?P<name>\w+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
+_NO_CHOICE: Final = "Invalid enum value"
+_WORDS: Final[Mapping[type[inspect.Type], str]] = {
+    inspect.BoolType: "true or false",
+    inspect.IntType: "a whole number",
+    inspect.FloatType: "a number",
+}
 
 
 def misfit(
@@ -43,7 +51,63 @@ def misfit(
         return str(error)
     line = _line(text, keys)
     begins = "" if line is None else f" (its table begins in line {line})"
-    return f"{_dotted(keys)}{begins}: {placed['what']}"
+    return f"{_dotted(keys)}{begins}: {placed['what']}{choices(raw, of, error)}"
+
+
+def choices(raw: dict[str, Any], of: type[msgspec.Struct], error: msgspec.ValidationError) -> str:
+    """Say what may stand where an error of `msgspec.convert` found none of several values.
+
+    Args:
+        raw: the decoded file, or a table of it.
+        of: the record that it was to become.
+        error: what was raised.
+
+    Returns:
+        What is to be put behind the error; nothing where it is about something else.
+
+    Example:
+        >>> from typing import Literal
+        >>> class Lamp(msgspec.Struct):
+        ...     colour: Literal["red", "green"] | int
+        >>> raw = {"colour": "gren"}
+        >>> try:
+        ...     msgspec.convert(raw, Lamp)
+        ... except msgspec.ValidationError as error:
+        ...     print(choices(raw, Lamp, error))
+        ; did you mean "green"? known: "green", "red" or a whole number
+    """
+    placed = _PLACED.fullmatch(str(error))
+    if placed is None or not placed["what"].startswith(_NO_CHOICE):
+        return ""
+    keys = _keys(raw, of, str(error), placed["path"])
+    value: Any = raw
+    for key in keys:
+        value = value[key]
+    known = _allowed(inspect.type_info(of), keys)
+    if not known:
+        return ""
+    near = get_close_matches(f'"{value}"', [one for one in known if one.startswith('"')], n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"; {hint}known: {', '.join(known[:-1])}{' or ' if known[1:] else ''}{known[-1]}"
+
+
+def _allowed(type_: inspect.Type, keys: Sequence[str | int]) -> list[str]:
+    """Return what may stand at the end of some keys, in words; none where a type has no list."""
+    if isinstance(type_, inspect.UnionType):
+        return [each for one in type_.types for each in _allowed(one, keys)]
+    if not keys:
+        if isinstance(type_, inspect.LiteralType):
+            return [f'"{one}"' for one in type_.values]
+        return [_WORDS[type(type_)]] if type(type_) in _WORDS else []
+    within: inspect.Type | None = None
+    match type_:
+        case inspect.StructType():
+            within = next((one.type for one in type_.fields if one.encode_name == keys[0]), None)
+        case inspect.DictType():
+            within = type_.value_type
+        case inspect.ListType() | inspect.VarTupleType():
+            within = type_.item_type
+    return [] if within is None else _allowed(within, keys[1:])
 
 
 def _keys(

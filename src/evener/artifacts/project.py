@@ -9,6 +9,7 @@ import msgspec
 
 from evener.artifacts.data_section import DataSection as DataSection
 from evener.artifacts.data_section import check_data
+from evener.artifacts.misfit import choices
 from evener.artifacts.plan import Objective
 from evener.artifacts.requirements import Requirement, parse_requirement
 from evener.artifacts.search_section import SearchSection as SearchSection
@@ -181,7 +182,8 @@ def _section(raw: dict[str, Any], name: str, of: type[SectionT]) -> SectionT:
         return msgspec.convert(values, of)
     except msgspec.ValidationError as error:
         raise InvalidProjectError(
-            f"[{name}]: {error}".replace("at `$.", f"at `{name}."), key=name
+            f"[{name}]: {error}".replace("at `$.", f"at `{name}.") + choices(values, of, error),
+            key=name,
         ) from error
 
 

@@ -96,9 +96,14 @@ latency_p99 = "<= 20 ms"
 throughput = ">= 200 /s"
 size = "<= 2 MB ?\""""
 FOR_TABLE: Final = """\
-accuracy = ">= 0.8 ?"     # raise it to what you need, and drop the "?" to insist
+{metric:<26}# raise it to what you need, and drop the "?" to insist
 latency_p99 = "<= 20 ms"
 size = "<= 2 MB ?\""""
+_METRICS: Final = {
+    "classes": 'accuracy = ">= 0.8 ?"',
+    "numbers": 'r2 = ">= 0.5 ?"',
+    "labels": 'f1 = ">= 0.5 ?"',
+}
 
 
 @click.command(
@@ -144,9 +149,12 @@ def command(*, folder: Path, data: str, target: str | None) -> None:
             raise InputError(f"--target {target}: the digits have the one target 'label'")
         source, column, requirements = DIGITS, "label", FOR_DIGITS
     else:
+        from evener.data.guess import task_of
+
         column = _target(_tidy(Path(data)), target)
         source = _seen_from(folder, Path(data))
-        requirements = FOR_TABLE
+        task = task_of(_tidy(Path(data)), column) or "classes"
+        requirements = FOR_TABLE.format(metric=_METRICS[task])
     text = TEMPLATE.format(
         source=json.dumps(source, ensure_ascii=False),  # so written, TOML reads the same text
         target=json.dumps(column, ensure_ascii=False),
@@ -195,7 +203,9 @@ def _target(table: Path, target: str | None) -> str:
     if table.suffix.lower() == ".npz":
         from evener.data.npz_file import read_npz
 
-        return next(iter(read_npz(table, (target or _ARRAY,)).targets))
+        named = target or _ARRAY
+        read_npz(table, (named,))  # refuses a file without it
+        return named
     if table.suffix.lower() not in (".csv", ".tsv"):
         raise InputError(
             f"--data {table} is neither 'digits' nor a .csv, .tsv or .npz file; name one of them"

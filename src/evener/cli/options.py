@@ -33,7 +33,7 @@ def granularity_option(command: CommandT) -> CommandT:
         show_default=True,
         help="Where the network may be cut: strict before each group of main layers that a single "
         "tensor leads to; paper sets a head without main layers apart too; node also inside such "
-        "groups, where few tensors cross.",
+        "groups, where few tensors cross, and through heavy layers.",
     )(command)
 
 

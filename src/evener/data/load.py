@@ -13,6 +13,7 @@ from evener.data.cells import Column
 from evener.data.dataset import Dataset, make_dataset
 from evener.data.digits import read_digits
 from evener.data.encode import encode, told_far
+from evener.data.far_rows import check_far
 from evener.data.idx_file import is_idx, labels_beside, read_idx
 from evener.data.learn_encoding import learn_encoding
 from evener.data.npz_file import read_npz
@@ -128,6 +129,13 @@ def _load_numbers(table: Table, section: DataSection) -> Dataset:
     rows = chosen.targets.rows
     features = table.features if len(rows) == len(table.features) else table.features[rows]
     _check_finite(features, table.feature_names, table, rows)
+    check_far(
+        features,
+        chosen.split,
+        table.feature_names,
+        where=table.where,
+        row_name=lambda row: table.row_name(int(rows[row])),
+    )
     return _made(
         section, features, table.feature_names, chosen, picture=table.picture, notes=chosen.notes
     )

@@ -23,6 +23,7 @@ def load_batched(
     fixed: Mapping[str, float] | None = None,
     states: Mapping[str, str] | None = None,
     seed: int = 0,
+    in_slices: bool = False,
 ) -> tuple[Network, Network]:
     """Load a network twice: for one frame, and for a batch of several.
 
@@ -33,6 +34,7 @@ def load_batched(
         fixed: number by name of input, for inputs that are to be constants.
         states: input by output that it becomes in the next frame; there may be none.
         seed: what the weights of a light network are drawn from.
+        in_slices: whether heavy layers are sliced, see `evener.network.slices`.
 
     Returns:
         The network of one frame, and that of the batch.
@@ -46,7 +48,9 @@ def load_batched(
         >>> single.inputs[0].shape, batched.inputs[0].shape
         ((1, 3, 224, 224), (4, 3, 224, 224))
     """
-    single = load_network(source, shapes=shapes, fixed=fixed, states=states, seed=seed)
+    single = load_network(
+        source, shapes=shapes, fixed=fixed, states=states, seed=seed, in_slices=in_slices
+    )
     for what, tensors in (("input", single.inputs), ("output", single.outputs)):
         for tensor in tensors:
             if tensor.shape[:1] != (1,):
@@ -61,7 +65,9 @@ def load_batched(
             "it without --batch"
         )
     try:
-        batched = load_network(source, shapes=shapes, fixed=fixed, seed=seed, batch=size)
+        batched = load_network(
+            source, shapes=shapes, fixed=fixed, seed=seed, batch=size, in_slices=in_slices
+        )
     except InvalidNetworkError as error:
         raise InvalidNetworkError(
             f"{single.name} cannot take batches of {size}: {error}; run it without --batch",

@@ -87,8 +87,12 @@ def initialisers(
     nodes: Iterable[ir.Node], outputs: Iterable[ir.Value] = ()
 ) -> tuple[ir.Value, ...]:
     """List the constants that some nodes read or that are outputs, in order of first use."""
-    found = {value: None for node in nodes for value in reads(node) if value.is_initializer()}
-    return tuple(found | {value: None for value in outputs if value.is_initializer()})
+    found = {value: None for node in nodes for value in reads(node) if _is_known(value)}
+    return tuple(found | {value: None for value in outputs if _is_known(value)})
+
+
+def _is_known(value: ir.Value) -> bool:
+    return value.const_value is not None and value.producer() is None
 
 
 def static_shape(value: ir.Value) -> tuple[int, ...] | None:

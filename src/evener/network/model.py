@@ -16,6 +16,7 @@ from evener.network import light
 from evener.network.graph import as_tensor, between, live_nodes, static_shape
 from evener.network.normalise import normalise, tidy
 from evener.network.shapes import settle_shapes, widen_inputs, without_weights
+from evener.network.slices import slice_layers
 from evener.network.source import decode, external_weights, load_external_weights, read_file
 from evener.network.state import State, find_states, gather, names_of
 
@@ -27,7 +28,8 @@ class Network:
     Attributes:
         name: what people call it.
         sha256: hash of the source's bytes, its weights in other files, and what shapes, fixed
-            inputs and states were given; for a file with none of these, its plain hash.
+            inputs and states were given and which layers were sliced; for a file with none of
+            these, its plain hash.
         inputs: what a frame holds, in graph order; no states.
         outputs: what an answer holds, in graph order; no states.
         model: the graph; only read it.
@@ -63,6 +65,7 @@ def load_network(
     states: Mapping[str, str] | None = None,
     seed: int = 0,
     batch: int = 1,
+    in_slices: bool = False,
 ) -> Network:
     """Read a network from a file, or make one of those that come with the package onnx.
 
@@ -75,6 +78,7 @@ def load_network(
         seed: what the weights of a light network are drawn from; a file has its own.
         batch: how many frames its inputs hold along their first dimension; see
             `evener.network.batch`, which checks that the network can take as many.
+        in_slices: whether heavy layers are sliced, see `evener.network.slices`.
 
     Raises:
         InvalidFileError: there is no such file, or it is no ONNX file.
@@ -90,13 +94,15 @@ def load_network(
         model = decode(content, name)
         light.fill_weights(model, seed)
         sources: Iterable[bytes] = [content, f"seed {seed}".encode()]
-        return _network(model, name, sources, shapes, fixed, states, batch)
+        return _network(model, name, sources, shapes, fixed, states, batch, in_slices=in_slices)
     path = Path(source)
     content = read_file(path)
     model = decode(content, str(path))
     beside = load_external_weights(model, path)
     name = path.stem.encode(errors="backslashreplace").decode()  # may be no UTF-8
-    return _network(model, name, chain([content], beside), shapes, fixed, states, batch)
+    return _network(
+        model, name, chain([content], beside), shapes, fixed, states, batch, in_slices=in_slices
+    )
 
 
 def parse_network(
@@ -138,6 +144,8 @@ def _network(
     fixed: Mapping[str, float] | None,
     named_states: Mapping[str, str] | None,
     batch: int = 1,
+    *,
+    in_slices: bool = False,
 ) -> Network:
     try:
         normalise(model)
@@ -145,6 +153,7 @@ def _network(
             shapes = widen_inputs(model.graph, shapes or {}, batch)
         settle_shapes(model, shapes or {}, fixed or {})
         tidy(model)
+        sliced = slice_layers(model) if in_slices else 0
         inputs = tuple(_handed_over(model.graph, value, "input") for value in model.graph.inputs)
         outputs = tuple(_handed_over(model.graph, value, "output") for value in model.graph.outputs)
         states = find_states(model.graph, named_states or {})
@@ -163,6 +172,8 @@ def _network(
         sha256.update(json.dumps({"batch": batch}).encode())
     if states:
         sha256.update(json.dumps({"states": dict(named_states or {})}).encode())
+    if sliced:
+        sha256.update(json.dumps({"layers in slices": sliced}).encode())
     kept = names_of(states)
     return Network(
         name,

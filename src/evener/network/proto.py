@@ -76,9 +76,9 @@ def _fill(
     for name, tensor in constants.items():
         tensor.name = name
         ir.serde.serialize_tensor_into(graph.initializer.add(), tensor)
-    answered = set(outputs)
+    answered = {value.name for value in outputs}
     for node in nodes:
         ir.serde.serialize_node_into(graph.node.add(), node)
         for value in node.outputs:
-            if value.name and value.type is not None and value not in answered:
+            if value.name and value.type is not None and value.name not in answered:
                 ir.serde.serialize_value_into(graph.value_info.add(), value)

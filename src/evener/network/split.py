@@ -6,6 +6,7 @@ from evener.network.flow import members
 from evener.network.graph import between, initialisers, live_nodes, reads
 from evener.network.model import Network
 from evener.network.proto import model_proto
+from evener.network.rejoin import rejoined
 from evener.network.state import State, states_within
 
 
@@ -52,6 +53,7 @@ def segment_model(
         passed = set(inputs) & set(outputs)
         inputs = [value for value in inputs if value in read or value not in passed]
         outputs = [value for value in outputs if value not in passed]
+    nodes = rejoined(nodes, [*outputs, *new])
     content: bytes = model_proto(
         nodes,
         inputs=[*inputs, *old],
@@ -81,11 +83,12 @@ def whole_model(network: Network) -> bytes:
         InvalidNetworkError: it exceeds the 2 GiB that an ONNX message can hold.
     """
     graph = network.model.graph
+    nodes = rejoined(tuple(graph), graph.outputs)
     content: bytes = model_proto(
-        graph,
+        nodes,
         inputs=graph.inputs,
         outputs=graph.outputs,
-        initialisers=initialisers(graph, graph.outputs),
+        initialisers=initialisers(nodes, graph.outputs),
         opsets=network.model.opset_imports,
         name=network.name,
     ).SerializeToString()

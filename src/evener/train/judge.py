@@ -15,6 +15,7 @@ from evener.train.population.answers import answer_population
 from evener.train.population.losses import LossName
 from evener.train.population.state import State
 from evener.train.population.training import Member
+from evener.train.population.weights import Weights
 
 LOSS: Final[dict[Task, LossName]] = {
     "classes": "cross-entropy",
@@ -22,6 +23,22 @@ LOSS: Final[dict[Task, LossName]] = {
     "numbers": "squared",
 }
 """What a population learns each task by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How good some answers are.
+
+    Attributes:
+        quality: the main metric of the task; -inf where an answer is not finite.
+        error: one standard error of it.
+        difference: mean difference between an output and what was wanted, numbers in spreads of the
+            targets: the error of the paper's equation 3.
+    """
+
+    quality: float
+    error: float
+    difference: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,23 +61,30 @@ class Judge:
     scaling: tuple[NDArray[np.float64], NDArray[np.float64]]
     device: str
 
-    def qualities(self, which: Sequence[int], states: Sequence[State]) -> list[tuple[float, float]]:
-        """Return main metric and standard error of each; -inf where answers are not finite."""
+    def qualities(self, which: Sequence[int], states: Sequence[State]) -> list[Judged]:
+        """Return how good the answers of each are."""
+        return self.judge(
+            [self.individuals[index] for index in which], [state.weights for state in states]
+        )
+
+    def judge(self, individuals: Sequence[Member], weights: Sequence[Weights]) -> list[Judged]:
+        """Return how good the answers of some individuals are, whatever the trials are."""
         answers = answer_population(
-            [self.individuals[index] for index in which],
-            [state.weights for state in states],
+            individuals,
+            weights,
             self.inputs,
             LOSS[self.task],
             device=self.device,
         )
-        return [self._quality(one.numpy()) for one in answers]
+        return [self._judged(one.numpy()) for one in answers]
 
-    def _quality(self, answers_RO: NDArray[np.float32]) -> tuple[float, float]:
-        given = answers_RO
+    def _judged(self, answers_RO: NDArray[np.float32]) -> Judged:
+        given, unit_O = answers_RO, np.ones(answers_RO.shape[1])
         if self.task == "numbers":
-            mean_O, spread_O = self.scaling
-            given = (answers_RO * spread_O + mean_O).astype(np.float32)
+            mean_O, unit_O = self.scaling
+            given = (answers_RO * unit_O + mean_O).astype(np.float32)
         if not np.isfinite(given).all():
-            return -inf, 0.0  # of rows far beyond those that it learned from
+            return Judged(-inf, 0.0, inf)  # of rows far beyond those that it learned from
         found = quality(self.task, self.targets_RO, given)[MAIN_METRIC[self.task]]
-        return found, standard_error(self.task, self.targets_RO, given)
+        difference = np.abs((given.astype(np.float64) - self.targets_RO) / unit_O).mean()
+        return Judged(found, standard_error(self.task, self.targets_RO, given), float(difference))

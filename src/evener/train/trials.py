@@ -7,9 +7,8 @@ it, and whatever goes wrong there.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from math import isfinite
-from pathlib import Path
+from functools import partial
+from math import inf, isfinite
 from typing import Final
 
 import msgspec
@@ -22,15 +21,13 @@ from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.dataset import Task
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.networks import Ends, Network, macs, weights
-from evener.artifacts.project import DataSection
 from evener.artifacts.score import Score
 from evener.artifacts.train_section import ClassWeight
 from evener.data.dataset import Dataset
-from evener.data.load import load_dataset
 from evener.errors import InputError
 from evener.train.fit import augmentation_of, ends_of
 from evener.train.head import importance, smoothed, target_scaling
-from evener.train.judge import LOSS, Judge
+from evener.train.judge import LOSS, Judge, Judged
 from evener.train.loop import one_thread
 from evener.train.model import standardisation_for
 from evener.train.population.course import Course
@@ -41,6 +38,7 @@ from evener.train.population.inherit import inherit
 from evener.train.population.state import State
 from evener.train.population.training import Member, Place, train_population
 from evener.train.population.weights import Weights
+from evener.train.trial_rows import Rows as Rows
 
 GoOn = Callable[[Sequence[tuple[float, float]]], Sequence[bool]]
 """Says which networks go on, given the validation error and the cost of each."""
@@ -58,12 +56,16 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         cost: what counts beside its error where only some go on.
         parents: networks of layers whose learning it begins from, and what they have learned; none
             for weights that are drawn.
+        start: weights that layers begin from, in place of all that; None if not.
+        seed: what its chance is drawn from, in place of the seed of all and its id; None if not.
     """
 
     network: Network
     spread: Spread
     cost: float = 0.0
     parents: tuple[tuple[LayerGraph, Weights], ...] = ()
+    start: Weights | None = None
+    seed: int | None = None
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,53 +99,19 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """Where a process gets its rows from.
-
-    Attributes:
-        folder: of the project.
-        section: its rows, relative to it.
-        sha256: of the rows that the search has seen.
-        loaded: the rows, where they are in memory; not sent to other processes.
-    """
-
-    folder: str
-    section: DataSection
-    sha256: str
-    loaded: Dataset | None = None
-
-    def __reduce__(self) -> tuple[type["Rows"], tuple[str, DataSection, str]]:
-        """Leave the rows behind: another process loads its own."""
-        return Rows, (self.folder, self.section, self.sha256)
-
-    def dataset(self) -> Dataset:
-        """Return the rows, which this process loads once.
-
-        Raises:
-            InputError: they changed since.
-        """
-        return self.loaded or _load(self.folder, self.section, self.sha256)
-
-
-@cache
-def _load(folder: str, section: DataSection, sha256: str) -> Dataset:
-    dataset = load_dataset(section, Path(folder))
-    if dataset.sha256 != sha256:
-        raise InputError(f"the rows of {section.source} changed during the search: start it again")
-    return dataset
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Tried:
     """What a trial came to.
 
     Attributes:
         score: of the network.
         learned: the weights that it ended with; None where it has no quality, or of blocks.
+        difference: between answers to the validation rows and what was wanted, see `Judged`;
+            infinite where it has no quality.
     """
 
     score: Score
     learned: Weights | None = None
+    difference: float = inf
 
 
 def score_rows(
@@ -265,7 +233,7 @@ def _scored(
     judge = Judge(individuals, task, inputs, expected_RO, scaling, terms.device)
 
     def goes_on(which: Sequence[int], states: Sequence[State]) -> Sequence[bool]:
-        errors = [1 - one for one, _ in judge.qualities(which, states)]
+        errors = [1 - one.quality for one in judge.qualities(which, states)]
         costs = [trials[index].cost for index in which]
         pairs = list(zip(errors, costs, strict=True))
         return [True] * len(which) if go_on is None else go_on(pairs)
@@ -344,7 +312,7 @@ def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
     return member_of(
         network,
         ends,
-        seed=own_seed(terms.seed, network.id),
+        seed=own_seed(terms.seed, network.id) if trial.seed is None else trial.seed,
         recipe=Recipe(optimiser="adam", learning_rate=terms.learning_rate),
         spread=trial.spread,
         dropout=terms.dropout,
@@ -352,7 +320,9 @@ def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
 
 
 def _begun(trial: Trial, member: Member, ends: Ends, terms: Terms) -> Weights | None:
-    """Return what a network begins from: what its parents learned; None if it has no parents."""
+    """Return what a network begins from, if it is given or parents learned it; None if not."""
+    if trial.start is not None:
+        return trial.start
     parents = [
         (_individual(Trial(network=graph, spread=trial.spread), ends, terms), learned)
         for graph, learned in trial.parents
@@ -361,13 +331,15 @@ def _begun(trial: Trial, member: Member, ends: Ends, terms: Terms) -> Weights | 
     return inherit(member, layers) if layers and isinstance(member, Individual) else None
 
 
-def _tried(trial: Trial, ends: Ends, state: State, found: tuple[float, float] | None) -> Tried:
+def _tried(trial: Trial, ends: Ends, state: State, found: Judged | None) -> Tried:
     score = _score(trial, ends, state, found)
-    known = score.quality is not None and isinstance(trial.network, LayerGraph)
-    return Tried(score, state.weights if known else None)
+    if found is None or score.quality is None:
+        return Tried(score)
+    learned = state.weights if isinstance(trial.network, LayerGraph) else None
+    return Tried(score, learned, found.difference)
 
 
-def _score(trial: Trial, ends: Ends, state: State, found: tuple[float, float] | None) -> Score:
+def _score(trial: Trial, ends: Ends, state: State, found: Judged | None) -> Score:
     network = trial.network
     score = Score(
         id=network.id,
@@ -379,13 +351,12 @@ def _score(trial: Trial, ends: Ends, state: State, found: tuple[float, float] | 
     if found is None:
         status = _STATUS.get(state.status, state.status)
         return msgspec.structs.replace(score, status=status)
-    quality_, error = found
-    if not isfinite(quality_):
+    if not isfinite(found.quality):
         message = "its answers to the validation rows are no finite numbers"
         return msgspec.structs.replace(score, status="diverged", message=message)
     return msgspec.structs.replace(
         score,
         status="stopped" if state.status == "stopped" else "ok",
-        quality=quality_,
-        quality_error=error,
+        quality=found.quality,
+        quality_error=found.error,
     )

@@ -42,8 +42,13 @@ class Cutting(msgspec.Struct, frozen=True, kw_only=True):
     granularity: Granularity = "paper"
     max_live: int | None = None
 
+    @property
+    def in_slices(self) -> bool:
+        """Whether heavy layers are sliced, so that a cut can go through one."""
+        return self.granularity == "node"
+
     def load(self, net: str) -> Network:
-        """Read a network.
+        """Read a network, its heavy layers in slices by the rule "node".
 
         Args:
             net: path of an ONNX file, or name of a built-in network.
@@ -51,7 +56,13 @@ class Cutting(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             InputError: the network or a shape cannot be used.
         """
-        return load_network(net, shapes=self.shapes, fixed=self.fixed, states=self.states)
+        return load_network(
+            net,
+            shapes=self.shapes,
+            fixed=self.fixed,
+            states=self.states,
+            in_slices=self.in_slices,
+        )
 
     def cut(self, network: Network) -> Blocks:
         """Cut a network that is loaded.

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
-from evener.network.blocks import cut_into_blocks
 from evener.workflow.cutting import Cutting
 
 _WAITS: Final = 0.95  # of the slowest stage's time; a stage that takes less waits for it
@@ -70,7 +71,8 @@ def find_dominant(
         == (part.runtime, part.precision, part.execution)
     }
     whole_s = times_s.get((0, len(profile.blocks) - 1))
-    places = cut_into_blocks(cutting.load(net), "node").opened[block].kept
+    by_nodes = msgspec.structs.replace(cutting, granularity="node")
+    places = by_nodes.cut(by_nodes.load(net)).opened[block].kept
     if whole_s is None or not places:
         return None
     return Dominant(

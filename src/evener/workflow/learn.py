@@ -220,7 +220,7 @@ class Learning:
                 recommended=best,
             )
 
-        return self._steps.step(
+        card = self._steps.step(
             "train",
             Card,
             inputs,
@@ -230,6 +230,9 @@ class Learning:
                 and file_sha256(self.network_path) == card.network_sha256
             ),
         )
+        if (stopped := self._steps.folder / _CHECKPOINTS).is_dir():  # of this training or others
+            shutil.rmtree(stopped)
+        return card
 
     def _train_simple(
         self, before: Baseline, baselines: Kept[Baselines], best: Recommended, size: float | None
@@ -241,8 +244,6 @@ class Learning:
         self._tell(f"training the model '{before.name}', which is recommended")
         fitted = fit_simple(before, self.dataset, self._project.train, size_bytes=size)
         write_whole(self.network_path, fitted.content)
-        if (stopped := self._steps.folder / _CHECKPOINTS).is_dir():  # a training by shards
-            shutil.rmtree(stopped)
         return make_card(
             fitted,
             self.dataset,
@@ -280,7 +281,6 @@ class Learning:
             on_epoch=lambda epoch: self._tell_epoch(architecture, epoch),
         )
         write_whole(self.network_path, fitted.content)
-        shutil.rmtree(kept)
         return make_card(
             fitted,
             self.dataset,

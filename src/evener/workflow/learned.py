@@ -1,24 +1,23 @@
 """Keep what the networks of a search have learned, so that their children begin from it."""
 
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
 
-from evener.artifacts.files import write_whole
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Network
 from evener.artifacts.search_state import SearchState
 from evener.errors import InvalidFileError
+from evener.workflow.weight_files import arrays_of, read_arrays, weights_of, write_arrays
 
 if TYPE_CHECKING:
     from evener.train.population.weights import Weights
 
 _NETWORK: Final = "network"
+_SUFFIX: Final = ".npz"
 
 
 class Learned:
@@ -49,28 +48,34 @@ class Learned:
         """
         return tuple(self._read(id_) for id_ in ids if self._path(id_).is_file())
 
+    def clear(self, but: Collection[str] = ()) -> None:
+        """Remove what networks learned, but for some by their ids, and a folder that is empty."""
+        if not self._folder.is_dir():
+            return
+        kept = {self._path(id_) for id_ in but}
+        for path in self._folder.glob(f"*{_SUFFIX}"):
+            if path not in kept:
+                path.unlink(missing_ok=True)
+        if not any(self._folder.iterdir()):  # what is no file of ours stays
+            self._folder.rmdir()
+
     def keep(self, learned: "Mapping[Network, Weights | None]") -> None:
         """Write what networks have learned; those that learned nothing leave no file of before."""
         for network, weights in learned.items():
             if weights is None or not isinstance(network, LayerGraph):
                 self._path(network.id).unlink(missing_ok=True)
                 continue
-            arrays: dict[str, Any] = {
-                f"link {start} {end}": one for (start, end), one in weights.links.items()
-            }
-            arrays |= {f"bias {number}": one for number, one in enumerate(weights.biases)}
-            content = io.BytesIO()
+            arrays = arrays_of(weights)
             arrays[_NETWORK] = np.frombuffer(msgspec.json.encode(network), np.uint8)
-            np.savez(content, **arrays)
-            self._folder.mkdir(exist_ok=True)
-            write_whole(self._path(network.id), content.getvalue())
+            write_arrays(self._path(network.id), arrays)
 
     def _read(self, id_: str) -> "tuple[LayerGraph, Weights]":
         path = self._path(id_)
         try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
-                return _unpacked(dict(kept))
-        except (OSError, EOFError, ValueError, KeyError, BadZipFile, msgspec.MsgspecError) as error:
+            arrays = read_arrays(path)
+            network = msgspec.json.decode(arrays.pop(_NETWORK).tobytes(), type=LayerGraph)
+            return network, weights_of(arrays)
+        except (InvalidFileError, ValueError, KeyError, msgspec.MsgspecError) as error:
             raise InvalidFileError(
                 f"{path} does not hold what a network learned ({error}): remove its folder, and "
                 "the search begins anew",
@@ -78,18 +83,4 @@ class Learned:
             ) from error
 
     def _path(self, id_: str) -> Path:
-        return self._folder / f"{id_}.npz"
-
-
-def _unpacked(arrays: dict[str, Any]) -> "tuple[LayerGraph, Weights]":
-    from evener.train.population.weights import Weights
-
-    network = msgspec.json.decode(arrays.pop(_NETWORK).tobytes(), type=LayerGraph)
-    links = {}
-    for name, array in arrays.items():
-        kind, *nodes = name.split()
-        if kind == "link":
-            start, end = map(int, nodes)
-            links[start, end] = array
-    biases = tuple(arrays[f"bias {number}"] for number in range(len(arrays) - len(links)))
-    return network, Weights(links, biases)
+        return self._folder / f"{id_}{_SUFFIX}"

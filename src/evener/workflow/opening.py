@@ -78,7 +78,12 @@ def open_network(
     single = None
     if batch > 1:
         single, network = load_batched(
-            net, batch, shapes=cutting.shapes, fixed=cutting.fixed, states=cutting.states
+            net,
+            batch,
+            shapes=cutting.shapes,
+            fixed=cutting.fixed,
+            states=cutting.states,
+            in_slices=cutting.in_slices,
         )
     else:
         network = cutting.load(net)

@@ -1,5 +1,6 @@
 """Plan a network: profile it if need be, decide, measure what was only interpolated, try it."""
 
+from collections.abc import Sequence
 from typing import Final, Unpack
 
 import msgspec
@@ -10,7 +11,9 @@ from evener.artifacts.profile import Profile
 from evener.errors import InfeasibleError, InputError
 from evener.network.frames import random_frames
 from evener.plan.foresee import with_simulated
+from evener.plan.memory import limit_memory
 from evener.profile.energy import find_meter
+from evener.runtime.session import Array
 from evener.workflow.admit import admitted, decide_admitted
 from evener.workflow.cache import keep, recall
 from evener.workflow.choices import settle
@@ -19,6 +22,7 @@ from evener.workflow.live import choose_live
 from evener.workflow.opened import Opened, Progress
 from evener.workflow.opening import Engines, OpeningChoices
 from evener.workflow.profile import profile_opened, refine_profile
+from evener.workflow.shift import can_shift, shift
 from evener.workflow.steps import code_version
 from evener.workflow.times import Basis, BasisChoices, planning_times
 from evener.workflow.wish import (
@@ -31,7 +35,13 @@ from evener.workflow.wish import (
     interpolated,
 )
 
-_CODE: Final = ("plan", "run", "artifacts/trace.py", "workflow/live.py")  # that a choice rests on
+_CODE: Final = (  # that a choice rests on
+    "plan",
+    "run",
+    "artifacts/trace.py",
+    "workflow/live.py",
+    "workflow/shift.py",
+)
 _REFINEMENTS: Final = 4  # rounds of measuring what a plan relies on; two are usual
 _BOUND_REFINEMENTS: Final = 12  # rounds of measuring what the bound rests on, if it is far above
 
@@ -192,10 +202,11 @@ def plan_live(
         if progress is not None:
             progress(f"trying the best {len(rivals) + 1} plans", 0, len(rivals) + 1)
         elapsed_s = chosen.elapsed_s
+        frames = random_frames(opened.network.inputs, 8, seed=0)
         chosen = choose_live(
             opened,
-            (chosen, *rivals),
-            random_frames(opened.network.inputs, 8, seed=0),
+            _balanced(opened, profile.value, near, wish, frames, progress),
+            frames,
             max_latency_s=wish.max_latency_s,
         )
         chosen = msgspec.structs.replace(
@@ -204,3 +215,27 @@ def plan_live(
     chosen = with_simulated(chosen, profile.value)
     made_from = {"profile": profile.sha256}
     return keep(chosen, profile.value.network, inputs, made_from=made_from).value
+
+
+def _balanced(
+    opened: Opened,
+    profile: Profile,
+    plans: Sequence[Plan],
+    wish: Wish,
+    frames: Sequence[tuple[Array, ...]],
+    progress: Progress | None,
+) -> tuple[Plan, ...]:
+    """Balance the stages of the most promising pipeline of some plans on the machine."""
+    at = next((number for number, plan in enumerate(plans) if can_shift(plan)), None)
+    if at is None or opened.variants.networks:
+        return tuple(plans)
+    balanced = shift(
+        opened,
+        limit_memory(profile, wish.memory),
+        plans[at],
+        frames,
+        max_latency_s=wish.max_latency_s,
+        progress=progress,
+    )
+    rest = (plan for plan in plans[at + 1 :] if plan.stages != balanced.stages)
+    return (*plans[:at], balanced, *rest)

@@ -96,9 +96,12 @@ class Searching:
         kept = self._read()
         # Of another course of the search, what its trials came to is known all the same.
         state = None if kept is None or kept.made_from[COURSE] != self._keys[COURSE] else kept
-        self._learned = Learned(path.with_name("learned")) if section.inherit else None
+        learned = Learned(path.with_name("learned"))
+        self._learned = learned if section.inherit else None
         if state is not None and self._learned is not None and not self._learned.holds(state.value):
             state = None  # what was learned is not there any more, so that it begins anew
+        scored = () if state is None or not section.inherit else state.value.scored
+        learned.clear(but=[one.score.id for one in scored])
         again = kept is not None and not section.rungs and self._learned is None
         known = kept.value.all_scores if again and kept is not None else ()
         self._epochs = None if kept is None else kept.value.epochs

@@ -72,7 +72,7 @@ class TrialBatches:
             parts = [tuple(ordered[number::count]) for number in range(count)]
         deadline = None if budget_s is None else self.clock() + budget_s
         act = partial(score_rows, self.rows, terms, best_third, deadline)
-        found = [tried for part in self.crew.map(act, parts, _lost) for tried in part]
+        found = [tried for part in self.crew.map(act, parts, lost_part) for tried in part]
         by_id = {tried.score.id: tried for tried in found}
         if self.learned is not None:
             self.learned.keep({one: by_id[one.id].learned for one in batch})
@@ -122,7 +122,8 @@ def terms_of(section: SearchSection, train: TrainSection, seed: int) -> "Terms":
     )
 
 
-def _lost(part: "Sequence[Trial]") -> "list[Tried]":
+def lost_part(part: "Sequence[Trial]") -> "list[Tried]":
+    """Return what trials came to that three processes ended over."""
     from evener.train.trials import Tried
 
     message = "three processes that trained it ended; give it more memory, or make it smaller"
