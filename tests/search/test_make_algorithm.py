@@ -44,4 +44,5 @@ def test_each_begins_with_what_it_is_given(name: AlgorithmName) -> None:
 
 
 def test_unless_told_otherwise_a_model_screens() -> None:
-    assert make_algorithm(SearchSection().algorithm, SPACE, children=10).name == "screened paper"
+    assert SearchSection().algorithm == "screened"
+    assert make_algorithm("screened", SPACE, children=10).name == "screened paper"

@@ -78,6 +78,7 @@ def test_answers_that_are_no_numbers_are_told(monkeypatch: pytest.MonkeyPatch) -
     class Trained:
         validation: dict[str, float]
         test: dict[str, float]
+        pruned: None = None
 
     def answer(*_args: object, **_choices: object) -> Trained:
         return Trained({"accuracy": float(np.nan)}, {"accuracy": 0.9})

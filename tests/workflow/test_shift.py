@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 import pytest
 
-from evener.artifacts.plan import Plan
+from evener.artifacts.plan import Asked, Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.trace import StageTrace, Trace
 from evener.plan.manual import Seat, make_manual_plan
 from evener.testing.profiles import make_profile
-from evener.workflow.shift import best_shift, can_shift, shifted
+from evener.workflow.shift import best_shift, can_shift, shifted, with_spare
 
 Times = Callable[[int, int], float]
 BLOCKS = 10
@@ -154,3 +155,26 @@ def test_a_plan_that_does_not_fit_in_memory_is_left_to_whoever_tries_it() -> Non
     known = profile(evenly(0.010), evenly(0.010))
     plan = plan_cut(known, 7)
     assert best_shift(known, plan, lambda *_: {}) == plan
+
+
+def test_one_more_frame_is_let_in_where_it_keeps_the_limit_in_simulated_time() -> None:
+    known = profile(evenly(0.010), evenly(0.025))
+    plan = plan_cut(known, 6)  # 70 and 75 ms: a third frame waits between them, for long
+    any_time = with_spare(known, plan)
+    assert [(cut_of(one), one.credits) for one in any_time] == [(6, 3), (7, 3)]
+    assert any_time[0].latency_s == pytest.approx(3 * 0.075)
+
+    # Behind a first stage of 80 ms and before a last one of 50 ms it never does.
+    limited = with_spare(known, plan, max_latency_s=0.2)
+    assert [(cut_of(one), one.credits) for one in limited] == [(7, 3), (8, 3)]
+    assert limited[0].latency_s == pytest.approx(0.080 + 0.050)
+    assert limited[0].latency_s < limited[0].credits / limited[0].rate_hz
+
+    assert with_spare(known, plan, max_latency_s=0.1) == ()
+
+
+def test_what_is_asked_of_a_plan_goes_with_one_more_frame() -> None:
+    known = profile(evenly(0.010), evenly(0.025))
+    plan = msgspec.structs.replace(plan_cut(known, 6), asked=Asked(max_latency_s=0.5))
+    for one in with_spare(known, plan):
+        assert (one.asked, one.objective, one.misses) == (plan.asked, plan.objective, ())

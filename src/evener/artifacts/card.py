@@ -8,6 +8,7 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.dataset import MAIN_METRIC, SplitName, Task
 from evener.artifacts.encoding import Encoding
 from evener.artifacts.networks import Network
+from evener.artifacts.pruned import Pruned
 from evener.artifacts.recommended import NETWORK, Recommended
 from evener.artifacts.topology import Topology
 
@@ -73,6 +74,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         communication_share: of the time in messages between ranks, of the rank that waited most,
             since the training was last started; None where one process trained, or nothing was
             left to train.
+        pruned: what was taken out of the network; None if nothing was.
     """
 
     kind: ClassVar[str] = "card"
@@ -100,6 +102,15 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     encoding: Encoding | None = None
     learned_from: tuple[SplitName, ...] = ("train",)
     recommended: Recommended | None = None
+    pruned: Pruned | None = None
+
+    @property
+    def pruning(self) -> str | None:
+        """Say for people what was taken out of the network, and what it cost; None if nothing."""
+        if self.pruned is None:
+            return None
+        metric = MAIN_METRIC[self.task]
+        return self.pruned.told(metric, self.validation.get(metric))
 
     @property
     def family(self) -> str:

@@ -58,12 +58,15 @@ class Retrained(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         of: who found it: the search's front, random search, or nobody ("fixed").
         validation: quality on the validation split, of each seed.
         test: quality on the test split, of each seed; nothing was chosen by it.
+        unpruned: quality on the validation split before units were taken out, of each seed; empty
+            if none were.
     """
 
     id: str
     of: Literal["front", "random", "fixed"]
     validation: tuple[float, ...]
     test: tuple[float, ...]
+    unpruned: tuple[float, ...] = ()
 
     @property
     def quality(self) -> float:

@@ -58,6 +58,18 @@ def weights(network: Network, ends: Ends) -> int:
     return network.weights(ends.features, ends.outputs)
 
 
+def units(network: Network) -> int:
+    """Count the hidden units of layers, or the channels that blocks of convolutions make.
+
+    Example:
+        >>> units(LayerGraph(widths=(32, 16), links=((0, 1), (1, 2), (2, 3))))
+        48
+    """
+    if isinstance(network, ConvStack):
+        return sum(block.channels for block in network.blocks if block.kind != "pool3x3")
+    return sum(network.widths if isinstance(network, LayerGraph) else network.hidden)
+
+
 def picture_of(network: ConvStack, ends: Ends) -> tuple[int, int, int]:
     """Return the channels, height and width that a network reads.
 

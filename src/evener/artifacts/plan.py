@@ -195,7 +195,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         stages: in order; together they run every block once.
         credits: frames that may be in flight at once.
         rate_hz: predicted frames per second.
-        latency_s: predicted seconds from credit to in-order emission: credits / rate_hz.
+        latency_s: predicted seconds from credit to in-order emission: credits / rate_hz, or where
+            more frames are in flight than lanes the 99th percentile in simulated time, if less.
         energy_j: predicted energy per frame, where the profile knows: what its stages draw, and
             what the idle machine draws in the time between two frames.
         bound_rate_hz: no plan on these core sets is faster than this under the profile.

@@ -13,6 +13,10 @@ from evener.errors import InputError, InvalidProjectError
 
 AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
 ALGORITHMS: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
+"""Those that propose networks, one generation after another."""
+
+SearchName = Literal[AlgorithmName, "coevolution"]
+SEARCHES: Final[tuple[SearchName, ...]] = get_args(SearchName)
 StartName = Literal["critical", "ordered", "chaotic", "random"]
 Links = Literal["any", "chain"]
 CostName = Literal["macs", "weights", "period", "latency", "energy"]
@@ -24,7 +28,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     Attributes:
         preset: "table1" for the settings of the paper's Table I; other keys change single ones.
-        algorithm: how the search goes on.
+        algorithm: how the search goes on; "coevolution" is the paper's Algorithm 1 as a whole.
         population: networks that live at a time, and children of a generation.
         generations: how many, at most.
         evaluations: networks that are trained, at most; None for all of the generations.
@@ -48,10 +52,14 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         cost: what is made small beside the error: multiply-accumulates, numbers that training sets,
             or what the best plan comes to, estimated before training: seconds between two frames,
             seconds for a frame, or joules.
-        mutation: of "paper", probability with which a bit is inverted; one of a genome if None.
-        crossover: of "paper", probability that a child has two parents.
-        parents: of "paper", how many of the best breed.
-        elite: of "paper", how many of the best live on.
+        mutation: of "paper" and "coevolution", probability with which a bit is inverted; one of a
+            genome if None.
+        crossover: of these, probability that a child has two parents.
+        parents: of these, how many of the best breed.
+        elite: of these, how many of the best live on.
+        sets: of "coevolution", weight sets of each network.
+        compete: whether their layers compete once they were trained, so that the champion of all
+            takes the place of the worst.
         inherit: whether a child begins from what its parents have learned, in place of drawn
             weights; of layers only.
         halving: whether a third of the networks go on after a ninth and a third of the epochs.
@@ -63,7 +71,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """
 
     preset: Literal["", "table1"] = ""
-    algorithm: AlgorithmName = "screened"
+    algorithm: SearchName = "screened"
     population: int = 10
     generations: int = 6
     evaluations: int | None = None
@@ -87,6 +95,8 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     crossover: float = 0.9
     parents: int = 4
     elite: int = 1
+    sets: int = 3
+    compete: bool = False
     inherit: bool = False
     halving: bool = False
     finalists: int = 3
@@ -105,6 +115,22 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """How many networks are trained at most."""
         every = self.population * self.generations
         return every if self.evaluations is None else self.evaluations
+
+    @property
+    def in_row(self) -> "SearchSection":
+        """The same for layers one behind another and one recipe, as shards are trained.
+
+        Raises:
+            InvalidProjectError: Algorithm 1 wires layers as a graph.
+        """
+        if self.algorithm == "coevolution":
+            raise InvalidProjectError(
+                "search.algorithm = 'coevolution' wires layers as a graph, and shards are of "
+                "layers one behind another: leave out train.ranks and train.shards, or write "
+                "another",
+                key="search.algorithm",
+            )
+        return msgspec.structs.replace(self, links="chain", recipes=False)
 
     @property
     def rungs(self) -> tuple[int, ...]:
@@ -154,6 +180,7 @@ _LEAST: Final[Mapping[str, int]] = {
     "max_nodes": 1,
     "parents": 1,
     "elite": 0,
+    "sets": 1,
     "finalists": 1,
     "seeds": 3,
     "together": 1,
@@ -204,19 +231,39 @@ def check_search(search: SearchSection) -> None:
     if not search.activations:
         raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
     _check_papers(search)
+    _check_coevolution(search)
     _check_budget(search.budget)
 
 
 def _check_papers(search: SearchSection) -> None:
     if search.elite >= search.population:
         raise _wrong("elite", search.elite, f"must be below the population, {search.population}")
-    if search.algorithm == "paper" and search.parents > search.population:
+    if search.algorithm in ("paper", "coevolution") and search.parents > search.population:
         raise _wrong(
             "parents",
             search.parents,
             f"must be at most the population, {search.population}, whose best they are: lower it, "
             "or raise search.population",
         )
+
+
+def _check_coevolution(search: SearchSection) -> None:
+    if search.algorithm != "coevolution":
+        return
+    for name, value, wanted in (
+        ("networks", search.networks == "blocks", '"layers"'),
+        ("links", search.links == "chain", '"any"'),
+        ("halving", search.halving, "false"),
+        ("inherit", search.inherit, "false"),
+    ):
+        if value:
+            given = msgspec.json.encode(getattr(search, name)).decode()
+            raise _wrong(
+                name,
+                given,
+                'does not go with algorithm = "coevolution", which wires layers as a graph, '
+                f"goes on from what they learned and trains each to the end: write {wanted}",
+            )
 
 
 def _check_sizes(search: SearchSection) -> None:

@@ -1,5 +1,6 @@
 """The section [train] of a project: how the chosen network is trained, and on how many ranks."""
 
+from math import ceil
 from typing import Literal
 
 import msgspec
@@ -24,6 +25,8 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             convolutions leave none out.
         shift: by how many places pictures are moved at random, at most; 0 for none.
         mirror: whether left and right of a picture change places at random.
+        prune: share of the hidden units, or of the channels of blocks, that is taken out of a
+            network after its epochs; a third as many epochs follow. 0 for none.
         refit: whether the network that is delivered learns from the validation rows too, once it
             was chosen by them.
         deliver: "network", or "recommended" for the simple model that answers the validation rows
@@ -43,6 +46,7 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     dropout: float = 0.0
     shift: int = 0
     mirror: bool = False
+    prune: float = 0.0
     refit: bool = True
     deliver: Deliver = "network"
     seed: int = 0
@@ -78,6 +82,16 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return msgspec.structs.replace(self, refit=False, deliver="network")
 
     @property
+    def passes(self) -> int:
+        """All passes over the rows, those after units were taken out included.
+
+        Example:
+            >>> TrainSection(epochs=20).passes, TrainSection(epochs=20, prune=0.5).passes
+            (20, 27)
+        """
+        return self.epochs + (ceil(self.epochs / 3) if self.prune else 0)
+
+    @property
     def learned_from(self) -> tuple[SplitName, ...]:
         """The parts of the split whose rows are learned from.
 
@@ -101,13 +115,18 @@ def check_train(train: TrainSection) -> None:
     """Check what no type says.
 
     Raises:
-        InvalidProjectError: ranks, shards or views that do not go together, or a dropout that is
-            no probability.
+        InvalidProjectError: ranks, shards or views that do not go together, a dropout that is no
+            probability, or a share of units that leaves none.
     """
     if not 0 <= train.dropout < 1:
         raise InvalidProjectError(
             f"train.dropout = {train.dropout} must be at least 0 and below 1, such as 0.3",
             key="train.dropout",
+        )
+    if not 0 <= train.prune < 1:
+        raise InvalidProjectError(
+            f"train.prune = {train.prune} must be at least 0 and below 1, such as 0.5",
+            key="train.prune",
         )
     _check_ranks(train)
     _check_for_one_rank(train)
@@ -145,6 +164,7 @@ def _check_for_one_rank(train: TrainSection) -> None:
     for key, is_set in (
         ("class_weight", train.class_weight != "none"),
         ("dropout", train.dropout > 0),
+        ("prune", train.prune > 0),
         ("shift", train.shift > 0),
         ("mirror", train.mirror),
     ):

@@ -75,6 +75,7 @@ def _(card: Card) -> RenderableType:
         f"seed {card.seed}",
         *_learning(card),
         f"the ONNX file differs from the trained {kind} by at most {card.export_error:.1e}",
+        *([] if card.pruning is None else [card.pruning]),
         *([] if card.advice is None else [card.advice]),
     )
 

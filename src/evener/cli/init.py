@@ -39,7 +39,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 {requirements}
 
 [search]
-# algorithm = "screened"  # or "nsga2", "paper", "regularized", "islands", "random"
+# algorithm = "screened"  # "nsga2", "paper", "regularized", "islands", "random", "coevolution"
 # population = 10         # networks of a generation; all of them with evaluations = 60
 # generations = 6         # preset = "table1" has the paper's settings
 # epochs = 15             # passes over the training rows for each network; rows = 9000 takes some
@@ -58,6 +58,8 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on
+# sets = 3                # of "coevolution": weight sets of each network
+# compete = false         # whether their layers compete
 # inherit = false         # whether children begin from what their parents learned
 # halving = false         # whether the better third of the networks trains on, twice
 # finalists = 3           # networks that are trained in full before one is chosen
@@ -75,6 +77,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # shift = 0               # by how many places pictures are moved at random, at most
 # mirror = false          # whether left and right of a picture change places at random
 # deliver = "network"     # "recommended": a simple model where it answers validation rows better
+# prune = 0.0             # share of the hidden units that goes after the epochs, such as 0.5
 # refit = true            # whether the chosen network learns from the validation rows too
 # seed = 0
 # ranks = 1               # processes that train it together, by MPI

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from evener.artifacts.search_section import ALGORITHMS, AlgorithmName
+from evener.artifacts.search_section import SEARCHES, SearchName
 from evener.cli import options, output, values
 from evener.cli.verb import Invocation, Verb
 from evener.errors import InputError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.argument("project", callback=values.through(values.read_path))
 @click.option(
     "--algorithm",
-    type=click.Choice(ALGORITHMS),
+    type=click.Choice(SEARCHES),
     help="How the search goes on.  [default: the project's]",
 )
 @click.option(
@@ -78,7 +78,7 @@ def command(
         with output.progress() as report:
             result = workflow.search_project(
                 project,
-                algorithm=cast("AlgorithmName | None", algorithm),
+                algorithm=cast("SearchName | None", algorithm),
                 budget=budget,
                 pool=pool,
                 progress=report,

@@ -38,6 +38,7 @@ def verdict(content: ReportContent) -> list[Element]:
             f"{quality} on {card.rows.get('test', 0):,} test rows.",
             class_="lead",
         ),
+        *_pruned(card),
         *_recommended(card, board=content.trace.simulated),
     ]
     if not content.verdicts:
@@ -52,6 +53,12 @@ def verdict(content: ReportContent) -> list[Element]:
         )
     )
     return [*made, *_simulated(content)]
+
+
+def _pruned(card: Card) -> list[Element]:
+    """Say what was taken out of the network, and what that cost."""
+    told = card.pruning
+    return [] if told is None else [tag("p", f"{told[0].upper()}{told[1:]}.", class_="note")]
 
 
 def _recommended(card: Card, *, board: bool) -> list[Element]:

@@ -73,7 +73,7 @@ class Rivals(Generic[NetworkT]):
 
         self._search = begin(algorithm, None if state is None else state.search)
         rival = RandomSearch(space, children=population)
-        self._rival = begin(rival, None if state is None else state.rival)
+        self._rival = begin(rival, None if state is None else state.rival or None)
         self._scored = [] if state is None else list(state.scored)
         self._random = [] if state is None else list(state.random)
         self._generations = [] if state is None else list(state.generations)
@@ -101,6 +101,15 @@ class Rivals(Generic[NetworkT]):
             generations=self.generations,
             known=tuple(one for id_, one in self._known.items() if id_ not in told),
         )
+
+    @property
+    def evaluated(self) -> int:
+        """How many evaluations the search itself was told."""
+        return self._search.evaluated
+
+    def allow(self, most: int) -> None:
+        """Let either make so many evaluations from now on, at most."""
+        self._most = most
 
     def front(self) -> tuple[NetworkT, ...]:
         """Return the networks that none dominates, best first."""

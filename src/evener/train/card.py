@@ -7,6 +7,7 @@ from typing import Protocol
 from evener.artifacts.card import Baseline, Card
 from evener.artifacts.networks import Network
 from evener.artifacts.project import TrainSection
+from evener.artifacts.pruned import Pruned
 from evener.artifacts.recommended import Recommended
 from evener.artifacts.topology import Topology
 from evener.data.dataset import Dataset
@@ -54,6 +55,7 @@ def make_card(
     topology: Topology | None = None,
     before: Mapping[str, float] | None = None,
     recommended: Recommended | None = None,
+    pruned: Pruned | None = None,
 ) -> Card:
     """Describe a network and its file.
 
@@ -67,6 +69,7 @@ def make_card(
         before: quality on the validation split, by metric, of the same network before it learned
             from these rows; None if it did not, or that is not known.
         recommended: the model that is best on the validation split, whatever was delivered.
+        pruned: what was taken out of the network; None if nothing was.
     """
     return Card(
         network_sha256=hashlib.sha256(content).hexdigest(),
@@ -91,4 +94,5 @@ def make_card(
         communication_share=trained.communication_share,
         learned_from=trained.section.learned_from,
         recommended=recommended,
+        pruned=pruned,
     )

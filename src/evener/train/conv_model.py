@@ -12,6 +12,7 @@ from torch.nn import functional
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.layer_graph import Spread
 from evener.train.conv_layers import ConvLayer, Picture
+from evener.train.graph import array_of
 from evener.train.population.activate import ACTIVATIONS
 from evener.train.population.conv_weights import draw_conv_weights
 from evener.train.population.decoded import conv_individual_of
@@ -52,6 +53,15 @@ class ConvLayers(nn.Module):
         arrays = zip(self.weighted, weights.links.values(), weights.biases, strict=True)
         for module, kernel, bias in arrays:
             _fill(module, kernel, bias)
+
+    def read(self, *, gradients: bool = False) -> Weights:
+        """Return the weights, or the gradients that were found last, as those of an individual."""
+        links, biases = {}, []
+        for node, module in enumerate(self.weighted):
+            weight, bias = (array_of(one, gradients=gradients) for one in module.parameters())
+            links[node, node + 1] = weight.T if isinstance(module, nn.Linear) else weight
+            biases.append(bias)
+        return Weights(links, tuple(biases))
 
     def forward(self, x_BF: Tensor) -> Tensor:
         """Return the sums (B, O) of the output."""

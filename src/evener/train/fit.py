@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
+
+from msgspec.structs import replace
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.layer_graph import Spread
-from evener.artifacts.networks import Ends, Network, weights
+from evener.artifacts.networks import Ends, Network, units, weights
 from evener.artifacts.project import TrainSection
+from evener.artifacts.pruned import Pruned
 from evener.data.dataset import Dataset, SplitName
 from evener.errors import InputError
 from evener.train.augment import Augmentation
@@ -17,6 +20,9 @@ from evener.train.head import Head
 from evener.train.loop import OnEpoch, one_thread, train
 from evener.train.metrics import quality
 from evener.train.model import Classifier, predict
+from evener.train.shrink import Shrink, layers_of, smaller
+
+_GENTLY: Final = 1 / 3  # of the learning rate, once units were taken out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +38,7 @@ class Trained:
         test: quality on the test split, by metric.
         losses: mean loss of each epoch.
         communication_share: of its time in messages between ranks; None where one process trained.
+        pruned: what was taken out of it; None if nothing was.
     """
 
     architecture: Network
@@ -42,6 +49,7 @@ class Trained:
     test: dict[str, float]
     losses: tuple[float, ...]
     communication_share: float | None = None
+    pruned: Pruned | None = None
 
 
 def train_network(
@@ -52,6 +60,7 @@ def train_network(
     spread: Spread | None = None,
     on_epoch: OnEpoch | None = None,
     on_step: Callable[[], object] | None = None,
+    shrink: Shrink | None = None,
 ) -> Trained:
     """Train a network on the training split, and the validation split where it is to be refitted.
 
@@ -69,6 +78,7 @@ def train_network(
         spread: of the weights that a graph of layers or blocks begin with.
         on_epoch: called after each pass with its number, from 1, and the mean loss.
         on_step: called before each step; what it raises ends the training.
+        shrink: says which units go, where some are to; see `evener.train.shrink`.
 
     Raises:
         InputError: the architecture is no network, or pictures are wanted where rows are none.
@@ -76,37 +86,62 @@ def train_network(
         InvalidDataError: its answers are no finite numbers, of rows far beyond those learned from.
     """
     features, targets = dataset.examples(*section.learned_from)
-    model = Classifier(
-        architecture,
-        features,
-        Head(dataset.task, targets, class_weight=section.class_weight),
-        seed=section.seed,
-        spread=spread,
-        picture=dataset.picture,
-        words=dataset.words,
-        dropout=section.dropout,
-    )
     losses: list[float] = []
 
-    def see(epoch: int, loss: float) -> None:
+    def begin(network: Network) -> Classifier:
+        return Classifier(
+            network,
+            features,
+            Head(dataset.task, targets, class_weight=section.class_weight),
+            seed=section.seed,
+            spread=spread,
+            picture=dataset.picture,
+            words=dataset.words,
+            dropout=section.dropout,
+        )
+
+    def see(_: int, loss: float) -> None:
         losses.append(loss)
         if on_epoch is not None:
-            on_epoch(epoch, loss)
+            on_epoch(len(losses), loss)
 
-    train(
-        model,
-        features,
-        targets,
-        epochs=section.epochs,
-        batch=section.batch,
-        learning_rate=section.learning_rate,
-        seed=section.seed,
-        recipe=None if isinstance(architecture, Architecture) else architecture.recipe,
-        augmentation=augmentation_of(section, dataset),
-        on_epoch=see,
-        on_step=on_step,
-    )
-    model.eval()
+    def learn(model: Classifier, network: Network, epochs: int, gently: float) -> None:
+        recipe = None if isinstance(network, Architecture) else network.recipe
+        if recipe is not None:
+            recipe = replace(recipe, learning_rate=recipe.learning_rate * gently)
+        train(
+            model,
+            features,
+            targets,
+            epochs=epochs,
+            batch=section.batch,
+            learning_rate=section.learning_rate * gently,
+            seed=section.seed,
+            recipe=recipe,
+            augmentation=augmentation_of(section, dataset),
+            on_epoch=see,
+            on_step=on_step,
+        )
+        model.eval()
+
+    model = begin(architecture)
+    learn(model, architecture, section.epochs, 1.0)
+    pruned = None
+    if section.prune and shrink is not None:
+        before, ends = architecture, ends_of(dataset)
+        known = {} if section.refit else _quality(model, dataset, "validation")
+        architecture, left = smaller(model, before, features, targets, shrink, section.prune)
+        model = begin(architecture)
+        layers_of(model, architecture).fill(left)
+        learn(model, architecture, section.passes - section.epochs, _GENTLY)
+        pruned = Pruned(
+            share=section.prune,
+            units_before=units(before),
+            units=units(architecture),
+            weights_before=weights(before, ends),
+            weights=weights(architecture, ends),
+            validation=known,
+        )
     validation = _quality(model, dataset, "validation")  # refused too where it was learned from
     return Trained(
         architecture=architecture,
@@ -116,6 +151,7 @@ def train_network(
         validation={} if section.refit else validation,
         test=_quality(model, dataset, "test"),
         losses=tuple(losses),
+        pruned=pruned,
     )
 
 

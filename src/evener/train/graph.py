@@ -5,6 +5,7 @@ Shapes in names: B rows of a batch, I inputs of a node, O its neurons.
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from evener.artifacts.layer_graph import LayerGraph, Spread
@@ -62,10 +63,33 @@ class GraphLayers(nn.Module):
             weight_variance=spread.weight_variance,
             bias_variance=spread.bias_variance,
         )
-        drawn = draw_weights(individual)
+        self._widths = individual.widths
         self.nodes = nn.ModuleList(
-            _linear(drawn, node, sources) for node, sources in enumerate(self._sources, 1)
+            _linear(sum(self._widths[one] for one in sources), width)
+            for sources, width in zip(self._sources, self._widths[1:], strict=True)
         )
+        self.fill(draw_weights(individual))
+
+    def fill(self, weights: Weights) -> None:
+        """Take the weights of an individual of this graph."""
+        for node, (linear, sources) in enumerate(zip(self.nodes, self._sources, strict=True), 1):
+            weights_IO = np.concatenate([weights.links[one, node] for one in sources])
+            with torch.no_grad():
+                for parameter, array in zip(
+                    linear.parameters(), (weights_IO.T, weights.biases[node - 1]), strict=True
+                ):
+                    parameter.copy_(torch.from_numpy(array))
+
+    def read(self, *, gradients: bool = False) -> Weights:
+        """Return the weights, or the gradients that were found last, as those of an individual."""
+        links, biases = {}, []
+        for node, (linear, sources) in enumerate(zip(self.nodes, self._sources, strict=True), 1):
+            weight, bias = (array_of(one, gradients=gradients) for one in linear.parameters())
+            ends = np.cumsum([self._widths[one] for one in sources])[:-1]
+            for one, part in zip(sources, np.split(weight.T, ends), strict=True):
+                links[one, node] = part
+            biases.append(bias)
+        return Weights(links, tuple(biases))
 
     def forward(self, x_BF: Tensor) -> Tensor:
         """Return the sums (B, O) of the output."""
@@ -79,13 +103,16 @@ class GraphLayers(nn.Module):
         return values[-1]
 
 
-def _linear(drawn: Weights, node: int, sources: list[int]) -> nn.Linear:
-    weights_IO = np.concatenate([drawn.links[one, node] for one in sources])
+def array_of(parameter: nn.Parameter, *, gradients: bool) -> NDArray[np.float32]:
+    """Return a copy of a parameter, or of its gradient that was found last; zeros if none was."""
+    if not gradients:
+        found = parameter.detach()
+    else:
+        found = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+    copied: NDArray[np.float32] = found.numpy().copy()
+    return copied
+
+
+def _linear(inputs: int, outputs: int) -> nn.Linear:
     # Made without values first, so that no global random state is read or moved.
-    linear = nn.Linear(weights_IO.shape[0], weights_IO.shape[1], device="meta").to_empty(
-        device="cpu"
-    )
-    with torch.no_grad():
-        linear.weight.copy_(torch.from_numpy(weights_IO.T))
-        linear.bias.copy_(torch.from_numpy(drawn.biases[node - 1]))
-    return linear
+    return nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")

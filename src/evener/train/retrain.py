@@ -11,7 +11,8 @@ from evener.artifacts.layer_graph import Spread
 from evener.artifacts.networks import Network
 from evener.artifacts.project import TrainSection
 from evener.train.fit import train_network
-from evener.train.trials import Rows
+from evener.train.shrink import Shrink
+from evener.train.trial_rows import Rows
 
 
 class Full(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +36,12 @@ class Found:
     Attributes:
         validation: quality on the validation split.
         test: quality on the test split.
+        unpruned: on the validation split before units were taken out; None if none were.
     """
 
     validation: float
     test: float
+    unpruned: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,12 @@ class _LateError(Exception):
 
 
 def train_in_full(
-    rows: Rows, section: TrainSection, deadline: float | None, one: Full
+    rows: Rows,
+    section: TrainSection,
+    deadline: float | None,
+    one: Full,
+    *,
+    shrink: Shrink | None = None,
 ) -> Found | Gone:
     """Train a network as the final one will be, but for the rows that it is to be chosen by.
 
@@ -69,6 +77,7 @@ def train_in_full(
         section: how the final network is trained; its seed is replaced.
         deadline: in seconds since 1970, kept to within a step; None for none.
         one: the network.
+        shrink: says which units go, where some are to.
 
     Returns:
         Why there is nothing to tell, if the time was up, or its training failed in any way: one
@@ -91,13 +100,15 @@ def train_in_full(
             msgspec.structs.replace(section.chooses, seed=one.seed),
             spread=one.spread,
             on_step=see,
+            shrink=shrink,
         )
     except _LateError:
         return LATE
     except Exception as error:  # noqa: BLE001 - the contract: a failure is told, and ends no other
         return Gone(str(error) or type(error).__name__)
     metric = MAIN_METRIC[dataset.task]
-    found = Found(trained.validation[metric], trained.test[metric])
+    unpruned = None if trained.pruned is None else trained.pruned.validation[metric]
+    found = Found(trained.validation[metric], trained.test[metric], unpruned)
     if not (isfinite(found.validation) and isfinite(found.test)):
         return Gone("its answers, trained in full, are no finite numbers; lower its learning rate")
     return found

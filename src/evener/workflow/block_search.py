@@ -27,6 +27,8 @@ def picture_of_blocks(section: SearchSection, ends: Ends) -> tuple[int, int, int
         >>> picture_of_blocks(SearchSection(), Ends(features=784, outputs=10, picture=(1, 28, 28)))
         (1, 28, 28)
     """
+    if section.algorithm == "coevolution":  # grows layers, also where rows are pictures
+        return None
     picture = ends.picture
     if section.networks == "blocks" and picture is None:
         raise InputError(

@@ -96,7 +96,7 @@ def settings_of(dataset: "Dataset", course: Course) -> Settings:
         depth=table.maximum_depth, widths=course.widths, max_nodes=table.maximum_nodes
     )
     complexity = _complexity(dataset)
-    limits = Limits(space, complexity, course.most or complexity(_widest(space)))
+    limits = Limits(space, complexity, course.most or complexity(widest(space)))
     return Settings(limits, table, sets=course.sets, terms=course.terms)
 
 
@@ -131,7 +131,7 @@ def _complexity(dataset: "Dataset") -> Callable[[LayerGraph], float]:
     return partial(LayerGraph.macs, features=dataset.features.shape[1], classes=dataset.outputs)
 
 
-def _widest(space: LayerSpace) -> LayerGraph:
+def widest(space: LayerSpace) -> LayerGraph:
     """Return a network of the widest layers that there may be, with all links."""
     left = space.max_nodes if space.max_nodes is not None else space.depth * space.widths[-1]
     widths: list[int] = []

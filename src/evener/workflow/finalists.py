@@ -94,6 +94,7 @@ class Finalists:
         self, runs: "Sequence[tuple[Finder, Candidate]]"
     ) -> tuple[list[Retrained], list[SetApart]]:
         from evener.train.retrain import Found, Full, train_in_full
+        from evener.workflow.pruning import shrink
         from evener.workflow.search_setup import spread_of
 
         train = self.train.plain
@@ -103,7 +104,7 @@ class Finalists:
             for one in wanted.values()
             for number in range(self.section.seeds)
         ]
-        act = partial(train_in_full, self.rows, train, self.deadline)
+        act = partial(train_in_full, self.rows, train, self.deadline, shrink=shrink)
 
         def hear(done: int, of: int) -> None:
             self.tell(f"training {len(wanted)} networks in full", done, of)
@@ -123,6 +124,9 @@ class Finalists:
                 of=of,
                 validation=tuple(each.validation for each in found[one.id]),
                 test=tuple(each.test for each in found[one.id]),
+                unpruned=tuple(
+                    each.unpruned for each in found[one.id] if each.unpruned is not None
+                ),
             )
             for of, one in runs
             if not gone[one.id]

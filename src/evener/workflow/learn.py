@@ -24,6 +24,7 @@ from evener.artifacts.project import DataSection, Project
 from evener.artifacts.requirements import check_metrics
 from evener.artifacts.search_state import SearchState
 from evener.errors import InvalidProjectError, MissingExtraError
+from evener.workflow.before_refit import before_refit, with_quality
 from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.opened import Progress
 from evener.workflow.recommend import Recommended, recommend
@@ -128,8 +129,8 @@ class Learning:
 
     def _wanted(self, facts: DatasetFacts) -> Wanted:
         section = self._project.search
-        if self._project.train.sharded:  # shards are of layers one behind another
-            section = msgspec.structs.replace(section, links="chain", recipes=False)
+        if self._project.train.sharded:
+            section = section.in_row
         return Wanted(
             section=section,
             train=self._project.train.plain.chooses,
@@ -166,7 +167,8 @@ class Learning:
         architecture = front.value.architecture
         section = self._project.train
         spread = self._spread(architecture)
-        before = None if section.sharded or not section.refit else _before(front.value)
+        searched = section.refit and not section.sharded
+        before, unpruned = before_refit(front.value) if searched else ({}, {})
         size_bytes = self._project.hard_limit("size")
         best = recommend(front.value, baselines.value, size_bytes=size_bytes)
         simple = None
@@ -177,6 +179,7 @@ class Learning:
             "architecture": architecture,
             "spread": spread,
             "before": before,
+            "unpruned": unpruned,
             "recommended": best,
             "simple": None if simple is None else (simple.name, size_bytes),
             "section": section.network,
@@ -198,6 +201,7 @@ class Learning:
             from evener.train.export import export_onnx
             from evener.train.fit import train_network
             from evener.train.verify import verify_export
+            from evener.workflow.pruning import shrink
 
             trained = train_network(
                 architecture,
@@ -205,6 +209,7 @@ class Learning:
                 section,
                 spread=spread,
                 on_epoch=lambda epoch, _loss: self._tell_epoch(architecture, epoch),
+                shrink=shrink,
             )
             self._tell("writing and checking the network")
             content = export_onnx(trained)
@@ -218,6 +223,7 @@ class Learning:
                 baselines=baselines.value.models,
                 before=before,
                 recommended=best,
+                pruned=with_quality(trained.pruned, unpruned),
             )
 
         card = self._steps.step(
@@ -321,7 +327,7 @@ class Learning:
     def _tell_epoch(self, network: Network, epoch: int) -> None:
         train = self._project.train
         rows = " and ".join(train.learned_from)
-        self._tell(f"training {network} on {rows} rows", epoch, train.epochs)
+        self._tell(f"training {network} on {rows} rows", epoch, train.passes)
 
     def _tell(self, message: str, done: int = 0, total: int = 0) -> None:
         if self._progress is not None:
@@ -358,12 +364,6 @@ def describe_data(section: DataSection, folder: Path) -> DatasetFacts:
 def _ends_of(facts: DatasetFacts) -> Ends:
     """Return what a network of a dataset stands between."""
     return Ends(features=facts.features, outputs=len(facts.classes), picture=facts.picture)
-
-
-def _before(front: Front) -> dict[str, float]:
-    """Return what the chosen network came to on the validation split, trained in full."""
-    full = front.retrained_of(front.chosen)
-    return {} if full is None else {front.metric: full.quality}
 
 
 def facts_of(dataset: "Dataset") -> DatasetFacts:

@@ -26,7 +26,9 @@ class Pace:
     left_s: float | None
 
 
-def epochs_of(section: SearchSection, each_s: float | None, limit_s: float) -> int:
+def epochs_of(
+    section: SearchSection, each_s: float | None, limit_s: float, *, networks: int = _FEWEST
+) -> int:
     """Return how many epochs a trial may have so that some networks can be tried at all.
 
     As many as were asked for, or so many that twelve networks, and as many of random search, can be
@@ -36,6 +38,7 @@ def epochs_of(section: SearchSection, each_s: float | None, limit_s: float) -> i
         section: epochs that were asked for.
         each_s: how long a middling network takes for one, in seconds; None if nobody knows.
         limit_s: time for all trials, in seconds.
+        networks: that are to be tried, and as many of random search.
 
     Example:
         >>> section = SearchSection(epochs=15)
@@ -44,7 +47,7 @@ def epochs_of(section: SearchSection, each_s: float | None, limit_s: float) -> i
     """
     if not each_s:
         return section.epochs
-    return max(min(section.epochs, int(limit_s / (2 * _FEWEST * each_s))), 1)
+    return max(min(section.epochs, int(limit_s / (2 * networks * each_s))), 1)
 
 
 def children_of(section: SearchSection, pace: Pace) -> int:

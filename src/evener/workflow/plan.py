@@ -22,7 +22,7 @@ from evener.workflow.live import choose_live
 from evener.workflow.opened import Opened, Progress
 from evener.workflow.opening import Engines, OpeningChoices
 from evener.workflow.profile import profile_opened, refine_profile
-from evener.workflow.shift import can_shift, shift
+from evener.workflow.shift import can_shift, shift, with_spare
 from evener.workflow.steps import code_version
 from evener.workflow.times import Basis, BasisChoices, planning_times
 from evener.workflow.wish import (
@@ -229,13 +229,7 @@ def _balanced(
     at = next((number for number, plan in enumerate(plans) if can_shift(plan)), None)
     if at is None or opened.variants.networks:
         return tuple(plans)
-    balanced = shift(
-        opened,
-        limit_memory(profile, wish.memory),
-        plans[at],
-        frames,
-        max_latency_s=wish.max_latency_s,
-        progress=progress,
-    )
+    known, limit_s = limit_memory(profile, wish.memory), wish.max_latency_s
+    balanced = shift(opened, known, plans[at], frames, max_latency_s=limit_s, progress=progress)
     rest = (plan for plan in plans[at + 1 :] if plan.stages != balanced.stages)
-    return (*plans[:at], balanced, *rest)
+    return (*plans[:at], balanced, *with_spare(known, balanced, max_latency_s=limit_s), *rest)

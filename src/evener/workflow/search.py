@@ -13,7 +13,7 @@ from evener.artifacts.card import Baselines
 from evener.artifacts.files import load
 from evener.artifacts.front import Front, Retrained, Scored
 from evener.artifacts.project import FILE_NAME, Project, load_project
-from evener.artifacts.search_section import AlgorithmName, check_search
+from evener.artifacts.search_section import SearchName, check_search
 from evener.artifacts.search_state import SearchState
 from evener.comm.pools import process_pool
 from evener.errors import InvalidFileError
@@ -59,7 +59,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
         test: of the chosen network trained in full, the mean over seeds; None if time was up.
         baselines: the same of what the search is held against, by name.
         recommended: what is best on the validation split: the chosen network, or a simple model.
-        evaluations: networks that the search trained.
+        evaluations: trainings that the search made; of one network there may be several.
         elapsed_s: how long it took, in seconds, the trials of random search included.
         full_s: of these, how long training in full took.
         simple_s: how long fitting the simple models took beside it.
@@ -85,7 +85,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
 def search_project(
     folder: Path,
     *,
-    algorithm: AlgorithmName | None = None,
+    algorithm: SearchName | None = None,
     budget: str | None = None,
     workers: int = 1,
     pool: Pool | None = None,
@@ -143,7 +143,7 @@ def _processes(workers: int) -> AbstractContextManager[Executor]:
     return process_pool(workers)
 
 
-def _changed(project: Project, algorithm: AlgorithmName | None, budget: str | None) -> Project:
+def _changed(project: Project, algorithm: SearchName | None, budget: str | None) -> Project:
     given = {"algorithm": algorithm, "budget": budget}
     new = {name: value for name, value in given.items() if value is not None}
     section = msgspec.structs.replace(project.search, **new)
@@ -172,7 +172,7 @@ def _result(
         test=_test(chosen),
         baselines=tests | simple,
         recommended=recommend(front, baselines, size_bytes=size_bytes),
-        evaluations=len(front.scored),
+        evaluations=max([len(front.scored), *(one.evaluations for one in front.generations[-1:])]),
         elapsed_s=spent_s[0],
         full_s=spent_s[1],
         simple_s=simple_s,

@@ -41,6 +41,7 @@ def keys_of(
         "terms": terms_of(section, wanted.train, section.seed),
         "start": section.start,
         "inherit": section.inherit,
+        "coevolution": section.algorithm == "coevolution",  # whose networks begin from others
     }
     course = {
         "trials": trials,

@@ -114,6 +114,8 @@ def algorithm_of(
             mutation=section.mutation,
             arms=(Arm(crossover=section.crossover),),
         )
+    if section.algorithm == "coevolution":
+        raise InputError("'coevolution' proposes no generations: it is carried out as a whole")
     return make_algorithm(
         section.algorithm,
         space,

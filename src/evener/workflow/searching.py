@@ -4,15 +4,17 @@ After each generation all that is known is written, so that a search that is kil
 there, and ends as if nothing had happened.
 """
 
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from evener.artifacts.files import Kept, load, save
+from evener.artifacts.files import Kept, digest, load, save
 from evener.artifacts.front import Front, Generation, Scored
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import TrainSection
@@ -20,7 +22,10 @@ from evener.artifacts.score import Score
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
 from evener.errors import EvenerError, InputError, InvalidFileError
+from evener.search.layer_space import LayerSpace
+from evener.search.rivals import Rivals
 from evener.workflow.chunks import Crew
+from evener.workflow.coevolving import ALPHA, Coevolving, Grounds, fitness_of
 from evener.workflow.finalists import Finalists
 from evener.workflow.generations import evolve
 from evener.workflow.learned import Learned
@@ -28,7 +33,8 @@ from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
 from evener.workflow.pace import Pace, children_of, epochs_of
 from evener.workflow.search_keys import COURSE, TRIALS, keys_of
-from evener.workflow.trial_batches import TrialBatches
+from evener.workflow.trained_sets import Lesson
+from evener.workflow.trial_batches import TrialBatches, terms_of
 
 if TYPE_CHECKING:
     from evener.search.algorithm import Algorithm
@@ -86,8 +92,7 @@ class Searching:
         tell: Progress | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        from evener.search.rivals import Rivals
-        from evener.workflow.search_setup import limits_of, prices_of, reference_of, space_of
+        from evener.workflow.search_setup import prices_of, reference_of, space_of
 
         section = wanted.section
         self._wanted, self._section, self._rows = wanted, section, rows
@@ -102,7 +107,11 @@ class Searching:
             state = None  # what was learned is not there any more, so that it begins anew
         scored = () if state is None or not section.inherit else state.value.scored
         learned.clear(but=[one.score.id for one in scored])
-        again = kept is not None and not section.rungs and self._learned is None
+        coevolves = section.algorithm == "coevolution"
+        self._sets = path.with_name("coevolved")
+        if self._sets.is_dir() and not coevolves:
+            shutil.rmtree(self._sets)
+        again = not (section.rungs or section.inherit or coevolves)
         known = kept.value.all_scores if again and kept is not None else ()
         self._epochs = None if kept is None else kept.value.epochs
         self._children = None if state is None else state.value.children
@@ -111,7 +120,21 @@ class Searching:
         self._prices = prices_of(section, wanted.ends, planned)
         self._space = space_of(section, wanted.ends)
         self._reference = reference_of(section, wanted.quality, wanted.size_bytes, planned)
-        self._rivals = Rivals(
+        value = None if state is None else state.value
+        self._rivals: Rivals[Candidate] | Coevolving
+        if coevolves:
+            self._rivals = self._coevolving(planned, value)
+        else:
+            self._rivals = self._rivalling(planned, value, known)
+
+    def _rivalling(
+        self, planned: NetworkCost | None, state: SearchState | None, known: Sequence[Score]
+    ) -> "Rivals[Candidate]":
+        """Return a search by generations, and random search in step."""
+        from evener.workflow.search_setup import limits_of
+
+        section = self._section
+        return Rivals(
             self._space,
             self._algorithm(),
             seed=section.seed,
@@ -120,10 +143,42 @@ class Searching:
             evaluate=self._evaluate,
             prices=self._prices,
             names=(section.cost,),
-            limits=limits_of(wanted.size_bytes, wanted.ends, planned),
-            state=None if state is None else state.value,
+            limits=limits_of(self._wanted.size_bytes, self._wanted.ends, planned),
+            state=state,
             known=known,
         )
+
+    def _coevolving(self, planned: NetworkCost | None, state: SearchState | None) -> "Coevolving":
+        """Return Algorithm 1, and random search beside it."""
+        from evener.workflow.search_setup import limits_of, spread_of
+
+        section, wanted = self._section, self._wanted
+        space = cast("LayerSpace", self._space)  # as it is without blocks and chains
+        lesson = Lesson(
+            rows=self._rows,
+            terms=lambda passes: terms_of(
+                msgspec.structs.replace(section, epochs=passes), wanted.train, section.seed
+            ),
+            spread=partial(spread_of, section=section),
+            fitness=fitness_of(space, wanted.ends),
+            recipes=section.recipes,
+            rivals=section.sets if section.compete else 1,
+            together=section.together,
+            crew=self._crew,
+            key=digest([self._keys[TRIALS], section.recipes, section.compete, ALPHA]),
+        )
+        grounds = Grounds(
+            section=section,
+            space=space,
+            ends=wanted.ends,
+            learning_rate=wanted.train.learning_rate,
+            lesson=lesson,
+            evaluate=self._evaluate,
+            prices=self._prices,
+            limits=limits_of(wanted.size_bytes, wanted.ends, planned),
+            folder=self._sets,
+        )
+        return Coevolving(grounds, state)
 
     @property
     def spent_s(self) -> float:
@@ -142,18 +197,25 @@ class Searching:
         limit_s = SHARE * self._section.budget_s
         if self._epochs is None:
             fixed = fixed_network(self._section, self._wanted.ends)
-            self._epochs = epochs_of(self._section, self._trials().epoch_s(fixed), limit_s)
-        evolve(
-            self._rivals,
-            generations=self._section.generations,
-            left_s=lambda: limit_s - self.spent_s,
-            after=self._after,
-        )
+            epoch_s = self._trials().epoch_s(fixed)
+            few = {} if isinstance(self._rivals, Rivals) else {"networks": self._rivals.expected}
+            self._epochs = epochs_of(self._section, epoch_s, limit_s, **few)
+        if isinstance(self._rivals, Rivals):
+            evolve(
+                self._rivals,
+                generations=self._section.generations,
+                left_s=lambda: limit_s - self.spent_s,
+                after=self._after,
+            )
+        else:
+            self._rivals.run(
+                lambda: limit_s - self.spent_s, partial(self._after, None), epochs=self._epochs
+            )
         return self._finish()
 
     def _after(self, pace: Pace | None) -> None:
         """Fit the next generation to the time that is left, and write all that is known."""
-        if pace is not None:
+        if pace is not None and isinstance(self._rivals, Rivals):
             self._children = children_of(self._section, pace)
             self._rivals.turn(self._algorithm())
         self._write()
@@ -198,9 +260,11 @@ class Searching:
         if self._tell is None or not self._rivals.generations:
             return
         done, last = len(self._rivals.generations), self._rivals.generations[-1]
-        self._tell(
-            progress_of(last, done, self._section, self.spent_s), done, self._section.generations
-        )
+        rounds = self._section.generations
+        if not isinstance(self._rivals, Rivals):
+            rounds = self._rivals.rounds
+        section = msgspec.structs.replace(self._section, generations=rounds)
+        self._tell(progress_of(last, done, section, self.spent_s), done, section.generations)
 
     def _finish(self) -> Front:
         from evener.workflow.search_setup import beginnings_of, fixed_network

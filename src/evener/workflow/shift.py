@@ -1,4 +1,4 @@
-"""Move blocks from a stage that takes longest to its neighbour, while that is quicker here.
+"""Balance the stages of a pipeline on the machine: move blocks, and let one more frame in.
 
 The times that a plan rests on were taken one after the other, each while the machine was as quick
 as it then was, and one stage at a time. So the best cut is often a few blocks from where they say.
@@ -6,6 +6,7 @@ as it then was, and one stage at a time. So the best cut is often a few blocks f
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 from statistics import median
 from typing import Final
 
@@ -15,6 +16,7 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
+from evener.plan.foresee import with_simulated
 from evener.plan.manual import Seat, make_manual_plan
 from evener.run.compare import TURNS, paired_ratio
 from evener.runtime.session import Array
@@ -27,6 +29,7 @@ Trial = Callable[[Mapping[str, Plan], int, int], Rounds]
 
 _STEPS: Final = (1, 2, 3)  # blocks that are moved at once
 _MOVES: Final = 6  # at most
+_SPARES: Final = 2  # plans with a spare frame that are worth a trial
 _TRIAL_S: Final = 40.0  # about the longest, of one move
 _ROUNDS: Final = 5  # fewest of a trial, that to warm up included
 
@@ -128,31 +131,71 @@ def shifted(profile: Profile, plan: Plan, times_s: Sequence[float]) -> tuple[Pla
     ]
     found: list[tuple[float, Plan]] = []
     for cut, moved in moves:
-        there = [*cuts[:cut], cuts[cut] + moved, *cuts[cut + 1 :]]
-        ends = [-1, *there, len(profile.blocks) - 1]
-        if any(after <= before for before, after in pairwise(ends)):
-            continue
-        seats = [
-            Seat(lane.processor, len(lane.cores) or None)
-            for stage in plan.stages
-            for lane in stage.lanes
-        ]
-        try:
-            other = make_manual_plan(profile, cuts=there, seats=seats)
-        except InfeasibleError:  # what would run between these cuts is no segment
+        other = _moved(profile, plan, cut, moved)
+        if other is None:
             continue
         likely_s = max(
             measured * new.period_s / old.period_s
             for measured, new, old in zip(times_s, other.stages, plan.stages, strict=True)
         )
-        asked = msgspec.structs.replace(
-            other, objective=plan.objective, method=plan.method, asked=plan.asked
-        )
-        found.append((likely_s, asked))
+        found.append((likely_s, other))
     found.sort(key=lambda one: one[0])
     turn_s = TURNS * plan.credits / plan.rate_hz
     most = max(1, int(_TRIAL_S / (_ROUNDS * turn_s)) - 1)
     return tuple(one for _, one in found[:most])
+
+
+def with_spare(
+    profile: Profile, plan: Plan, *, max_latency_s: float | None = None
+) -> tuple[Plan, ...]:
+    """Return plans with one more frame in flight than lanes, the most promising first.
+
+    Where each lane holds one frame, a lane that was quick waits for one that was slow. One more
+    frame waits between them instead. It makes answers late only where it has to wait for long: not
+    behind a stage that takes longer than those after it, so blocks are moved to the front too.
+
+    Args:
+        profile: what is known of segments.
+        plan: one that `can_shift`.
+        max_latency_s: longest 99th percentile of the latency in simulated time; None for any.
+    """
+    moved = (
+        _moved(profile, plan, cut, step) for cut in range(len(plan.stages) - 1) for step in _STEPS
+    )
+    found = []
+    for one in (plan, *moved):
+        if one is None:
+            continue
+        fuller = with_simulated(msgspec.structs.replace(one, credits=one.credits + 1), profile)
+        simulated = fuller.simulated
+        if simulated is None or simulated.latency_p99_s > (max_latency_s or inf):
+            continue
+        # Frames wait for less than all credits say: that bound would refuse what keeps the limit.
+        latency_s = min(fuller.credits / fuller.rate_hz, simulated.latency_p99_s)
+        plain = msgspec.structs.replace(fuller, latency_s=latency_s, simulated=None)
+        found.append((simulated.rate_hz, plain))
+    found.sort(key=lambda each: -each[0])
+    return tuple(one for _, one in found[:_SPARES])
+
+
+def _moved(profile: Profile, plan: Plan, cut: int, step: int) -> Plan | None:
+    """Return a plan with a cut some blocks further on; None where there can be none."""
+    cuts = [stage.last_block for stage in plan.stages[:-1]]
+    cuts[cut] += step
+    if any(after <= before for before, after in pairwise([-1, *cuts, len(profile.blocks) - 1])):
+        return None
+    seats = [
+        Seat(lane.processor, len(lane.cores) or None)
+        for stage in plan.stages
+        for lane in stage.lanes
+    ]
+    try:
+        other = make_manual_plan(profile, cuts=cuts, seats=seats)
+    except InfeasibleError:  # what would run between these cuts is no segment
+        return None
+    return msgspec.structs.replace(
+        other, objective=plan.objective, method=plan.method, asked=plan.asked
+    )
 
 
 def stage_times_s(traces: Sequence[Trace]) -> list[float]:

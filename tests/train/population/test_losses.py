@@ -21,12 +21,17 @@ def plainly(
 
 @pytest.mark.parametrize("counts", [None, torch.tensor([0.5, 1.0, 2.0, 0.25]).double()])
 @pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("across", [False, True])
 def test_losses_and_gradients_are_those_of_autograd(
-    name: LossName, counts: torch.Tensor | None
+    name: LossName,
+    counts: torch.Tensor | None,
+    across: bool,
 ) -> None:
     generator = torch.Generator().manual_seed(0)
     sums = torch.randn(3, 5, 4, dtype=torch.float64, generator=generator) * 10
     wanted = torch.softmax(torch.randn(3, 5, 4, dtype=torch.float64, generator=generator), -1)
+    if across:  # in memory as those of a narrow output are
+        sums, wanted = (one.mT.contiguous().mT for one in (sums, wanted))
     gradient = torch.empty_like(sums)
 
     losses = compare(name, sums, wanted, gradient, counts)

@@ -15,6 +15,7 @@ from evener.train.population.chunks import cached
 from evener.train.population.individual import Individual, Link
 from evener.train.population.optimiser import memories
 from evener.train.population.passes import Passes
+from evener.train.population.products import link_view
 from evener.train.population.stack import Stack
 from evener.train.population.streams import Dropout
 from evener.train.population.weights import Weights
@@ -90,7 +91,7 @@ class Layout:
     def of(self, blocks: Sequence[Tensor]) -> Stack:
         """Return blocks by link and node."""
         links = {
-            (start, end): block.view(len(block), self.widths[start], self.widths[end])
+            (start, end): link_view(block, self.widths[start], self.widths[end])
             for (start, end), block in zip(self.links, blocks, strict=False)
         }
         own = [0, *self.widths[1:]]  # the input adds nothing

@@ -61,7 +61,7 @@ def compare(
     if importance_O is not None and name != "squared":
         return _weighed(name, sums_PBO, wanted_PBO, into_PBO, importance_O)
     if name == "cross-entropy":
-        logarithms_PBO = torch.log_softmax(sums_PBO, -1)
+        logarithms_PBO = _log_softmax(sums_PBO)
         loss_P = torch.mul(logarithms_PBO, wanted_PBO).sum((1, 2)).mul_(-1 / rows)
         torch.exp(logarithms_PBO, out=into_PBO).sub_(wanted_PBO).mul_(1 / rows)
         return loss_P
@@ -75,13 +75,20 @@ def compare(
     return loss_P
 
 
+def _log_softmax(sums_PBO: Tensor) -> Tensor:
+    """Return the logarithms of probabilities, in memory as the sums are; torch would copy first."""
+    if sums_PBO.stride(-1) == 1:
+        return torch.log_softmax(sums_PBO, -1)
+    return torch.log_softmax(sums_PBO.mT, 1).mT
+
+
 def _weighed(
     name: LossName, sums_PBO: Tensor, wanted_PBO: Tensor, into_PBO: Tensor, importance_O: Tensor
 ) -> Tensor:
     rows = sums_PBO.shape[1]
     weighed_PBO = wanted_PBO * importance_O
     if name == "cross-entropy":
-        logarithms_PBO = torch.log_softmax(sums_PBO, -1)
+        logarithms_PBO = _log_softmax(sums_PBO)
         loss_P = torch.mul(logarithms_PBO, weighed_PBO).sum((1, 2)).mul_(-1 / rows)
         torch.exp(logarithms_PBO, out=into_PBO).mul_(weighed_PBO.sum(-1, keepdim=True))
     else:

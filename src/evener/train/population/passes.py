@@ -4,8 +4,8 @@ Products of a batch touch no other individual: what is no number in one stays th
 names: P individuals, B rows of a batch, I and O neurons of two nodes.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from evener.train.population.buckets import Bucket, node_in
 from evener.train.population.individual import Individual
 from evener.train.population.losses import LossName, compare
 from evener.train.population.optimiser import Optimiser
+from evener.train.population.products import Act, added_product, product, values_room
 from evener.train.population.stack import Stack
 
 Masks = Sequence[Tensor | None]
@@ -22,6 +23,9 @@ Masks = Sequence[Tensor | None]
 
 class Passes:
     """The way through a stack and back, in arrays that are used again at each step.
+
+    What a step does is the same each time and with the same arrays, so it is made ready once: calls
+    with all they are given, one after the other.
 
     Args:
         bucket: whose shape the weights have.
@@ -37,13 +41,16 @@ class Passes:
         self._links = bucket.links
         self._last = len(bucket.widths) - 1
         first = next(iter(weights.links.values()))
-        shapes = [(len(individuals), batch, width) for width in bucket.widths]
-        self._sums = [first.new_zeros(shape) for shape in shapes[1:]]
-        self._values = [first.new_zeros(shape) for shape in shapes[1:-1]]
-        self._gradients = [first.new_zeros(shape) for shape in shapes[1:]]
-        self._bias_gradients = [first.new_zeros(len(individuals), 1, one[2]) for one in shapes[1:]]
+        widths = bucket.widths[1:]
+        room = partial(values_room, len(individuals), batch, like=first)
+        self._sums = [room(width) for width in widths]
+        self._values = [room(width) for width in widths[:-1]]
+        self._gradients = [room(width) for width in widths]
+        own = first.new_zeros(len(individuals), sum(widths))
+        self._bias_gradient = own
+        self._bias_gradients = [one.unsqueeze(1) for one in torch.split(own, list(widths), 1)]
         self._dropped = (
-            [first.new_zeros(shape) for shape in shapes[1:-1]]
+            [room(width) for width in widths[:-1]]
             if any(one.dropout for one in individuals)
             else self._values
         )
@@ -55,8 +62,10 @@ class Passes:
             )
         ]
         self._x = first.new_zeros(())
-        self._back: list[list[_Back]] = []  # by node, from the first hidden one
-        self._back_for: Optimiser | None = None
+        self._masks: Masks | None = None
+        self._forth: list[Act] = []
+        self._back: list[Act] = []
+        self._back_for: tuple[Optimiser | None, Masks | None] = None, None
 
     def forward(self, x_PBI: Tensor, masks: Masks | None = None) -> Tensor:
         """Return the sums (P, B, O) of the last node, which the next call overwrites.
@@ -66,30 +75,11 @@ class Passes:
             masks: what the values of each hidden node are multiplied by; None where no neuron is
                 left out.
         """
-        if x_PBI is not self._x:
-            self._x, self._back_for = x_PBI, None
-        for node in range(1, self._last + 1):
-            sums = self._sums[node - 1]
-            bias = self._weights.biases[node]
-            entered = False
-            for start, end in self._links:
-                if end != node:
-                    continue
-                values = self._outgoing(start)
-                if entered:
-                    sums.baddbmm_(values, self._weights.links[start, end])
-                else:
-                    torch.baddbmm(bias, values, self._weights.links[start, end], out=sums)
-                entered = True
-            if not entered:
-                sums.copy_(bias.expand_as(sums))
-            if node < self._last:
-                self._activations[node - 1].apply()
-                mask = masks[node - 1] if masks is not None else None
-                if mask is not None:
-                    torch.mul(self._values[node - 1], mask, out=self._dropped[node - 1])
-                elif self._dropped is not self._values:
-                    self._dropped[node - 1].copy_(self._values[node - 1])
+        if x_PBI is not self._x or masks is not self._masks:
+            self._x, self._masks, self._back_for = x_PBI, masks, (None, None)
+            self._forth = list(self._way_forth())
+        for act in self._forth:
+            act()
         return self._sums[-1]
 
     def compare(
@@ -105,34 +95,10 @@ class Passes:
             optimiser: of the weights.
             masks: those that went forward.
         """
-        if self._back_for is not optimiser:
-            self._back, self._back_for = self._way_back(optimiser), optimiser
-        biases = len(self._links)
-        optimiser.begin(biases)
-        reached = {self._last}
-        for node in range(self._last, 0, -1):
-            gradient = self._gradients[node - 1]
-            if node not in reached:  # nothing leads on from it
-                gradient.zero_()
-            elif node < self._last:
-                mask = masks[node - 1] if masks is not None else None
-                if mask is not None:
-                    gradient.mul_(mask)
-                self._activations[node - 1].back()
-            own = torch.sum(gradient, 1, keepdim=True, out=self._bias_gradients[node - 1])
-            optimiser.gradient.biases[node].add_(own)
-            for link in self._back[node - 1]:
-                if link.onward is not None:
-                    if link.start in reached:
-                        link.onward.baddbmm_(gradient, link.weights_POI)
-                    else:
-                        torch.bmm(gradient, link.weights_POI, out=link.onward)
-                    reached.add(link.start)
-                # Now that the weights have been read, they may move, while they are in the cache.
-                optimiser.begin(link.block)
-                link.room.baddbmm_(link.values_PIB, gradient)
-                optimiser.step(link.block)
-        optimiser.step(biases)
+        if self._back_for[0] is not optimiser or self._back_for[1] is not masks:
+            self._back, self._back_for = list(self._way_back(optimiser, masks)), (optimiser, masks)
+        for act in self._back:
+            act()
 
     def first_without_numbers(self) -> Tensor:
         """Return the first node whose sums are no finite numbers, (P,); the last where all are."""
@@ -145,42 +111,62 @@ class Passes:
     def _outgoing(self, node: int) -> Tensor:
         return self._dropped[node - 1] if node else self._x
 
-    def _way_back(self, optimiser: Optimiser) -> list[list["_Back"]]:
-        """Return what goes back through each link, by the node that it leads to."""
-        found: list[list[_Back]] = [[] for _ in self._sums]
-        for block, (start, end) in enumerate(self._links):
-            found[end - 1].append(
-                _Back(
-                    block,
-                    start,
-                    optimiser.gradient.links[start, end],
-                    self._outgoing(start).transpose(1, 2),
-                    self._gradients[start - 1] if start else None,
-                    self._weights.links[start, end].transpose(1, 2),
+    def _way_forth(self) -> Iterator[Act]:
+        """Yield what goes forward through the stack, call by call."""
+        for node in range(1, self._last + 1):
+            sums, bias = self._sums[node - 1], self._weights.biases[node]
+            entered = False
+            for (start, end), weights_PIO in self._weights.links.items():
+                if end != node:
+                    continue
+                values = self._outgoing(start)
+                if entered:
+                    yield added_product(values, weights_PIO, sums)
+                else:
+                    yield product(values, weights_PIO, sums, bias)
+                entered = True
+            if not entered:
+                yield partial(sums.copy_, bias.expand_as(sums))
+            if node < self._last:
+                yield self._activations[node - 1].apply
+                mask = self._masks[node - 1] if self._masks is not None else None
+                values, dropped = self._values[node - 1], self._dropped[node - 1]
+                if mask is not None:
+                    yield partial(torch.mul, values, mask, out=dropped)
+                elif dropped is not values:
+                    yield partial(dropped.copy_, values)
+
+    def _way_back(self, optimiser: Optimiser, masks: Masks | None) -> Iterator[Act]:
+        """Yield what goes back through the stack and moves the weights, call by call."""
+        reached = {self._last}
+        for node in range(self._last, 0, -1):
+            gradient = self._gradients[node - 1]
+            if node not in reached:  # nothing leads on from it
+                yield gradient.zero_
+            elif node < self._last:
+                mask = masks[node - 1] if masks is not None else None
+                if mask is not None:
+                    yield partial(gradient.mul_, mask)
+                yield self._activations[node - 1].back
+            yield partial(torch.sum, gradient, 1, keepdim=True, out=self._bias_gradients[node - 1])
+            for block, (start, end) in enumerate(self._links):
+                if end != node:
+                    continue
+                weights_PIO = self._weights.links[start, end]
+                if start:
+                    onward = added_product if start in reached else product
+                    yield onward(gradient, weights_PIO.mT, self._gradients[start - 1])
+                    reached.add(start)
+                # Now that the weights have been read, they may move, while they are in the cache.
+                yield partial(optimiser.begin, block)
+                yield added_product(
+                    self._outgoing(start).mT, gradient, optimiser.gradient.links[start, end]
                 )
-            )
-        return found
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Back:
-    """What goes back through a link.
-
-    Attributes:
-        block: of its weights.
-        start: node from which it leads.
-        room: for the gradient of its weights.
-        values_PIB: that it led on.
-        onward: gradient of these; None for the input, which needs none.
-        weights_POI: of the link.
-    """
-
-    block: int
-    start: int
-    room: Tensor
-    values_PIB: Tensor
-    onward: Tensor | None
-    weights_POI: Tensor
+                yield partial(optimiser.step, block)
+        biases = len(self._links)
+        yield partial(optimiser.begin, biases)
+        yield partial(optimiser.gradient.blocks[biases].add_, self._bias_gradient)
+        yield partial(optimiser.step, biases)
 
 
 def _neurons_there(

@@ -13,6 +13,7 @@ from evener.train.augment import seen
 from evener.train.population.course import Course, Rows
 from evener.train.population.kinds import Way
 from evener.train.population.optimiser import Optimiser
+from evener.train.population.products import lies_across
 
 
 class Watch:
@@ -44,6 +45,38 @@ class Watch:
         ended_P = torch.isfinite(loss_P).logical_not_() & (self.step_P < 0)
         self.node_P.copy_(torch.where(ended_P, passes.first_without_numbers(), self.node_P))
         self.step_P.copy_(torch.where(ended_P, self.now, self.step_P))
+
+
+class WantedRows:
+    """What the answers to the rows of a step should be, in memory as the sums of the output are.
+
+    Args:
+        wanted_NO: of all rows of the data.
+        individuals: how many.
+        batch: rows of a step of each.
+
+    Attributes:
+        now: (P, B, O), of the rows that were taken last.
+    """
+
+    def __init__(self, wanted_NO: Tensor, individuals: int, batch: int) -> None:
+        self._axis = 1 if lies_across(wanted_NO.shape[1]) else 0
+        if self._axis:
+            self._table = wanted_NO.T.contiguous()
+            self._taken = self._table.new_empty(len(self._table), individuals * batch)
+            self.now = torch.unflatten(self._taken, 1, (individuals, batch)).permute(1, 2, 0)
+        else:
+            self._table = wanted_NO
+            self._taken = wanted_NO.new_empty(individuals * batch, wanted_NO.shape[1])
+            self.now = torch.unflatten(self._taken, 0, (individuals, batch))
+
+    def take(self, index: Tensor) -> None:
+        """Write what is wanted of some rows.
+
+        Args:
+            index: their numbers, (P x B,).
+        """
+        torch.index_select(self._table, self._axis, index, out=self._taken)
 
 
 class Step:
@@ -90,11 +123,9 @@ class Step:
         if course.augmentation is not None:
             self._sources = course.augmentation.sources().to(rows.inputs.device)
             self._taken = torch.empty_like(self._x)
-        self._wanted = rows.wanted.new_empty((*shape, rows.wanted.shape[1]))
         # The same memory, row after row.
-        self._rows_x, self._rows_taken, self._rows_wanted = (
-            one.flatten(0, 1) for one in (self._x, self._taken, self._wanted)
-        )
+        self._rows_x, self._rows_taken = (one.flatten(0, 1) for one in (self._x, self._taken))
+        self._wanted = WantedRows(rows.wanted, *shape)
 
     def __call__(self) -> None:
         """Take the step."""
@@ -114,9 +145,9 @@ class Step:
         torch.index_select(self._rows.inputs, 0, self.index, out=self._rows_taken)
         if self._sources is not None:
             seen(self._rows_taken, self.views, self._sources, self._rows_x)
-        torch.index_select(self._rows.wanted, 0, self.index, out=self._rows_wanted)
+        self._wanted.take(self.index)
         self._passes.forward(self._x, self._masks)
-        loss_P = self._passes.compare(self._loss, self._wanted, self._importance)
+        loss_P = self._passes.compare(self._loss, self._wanted.now, self._importance)
         self._total_P.add_(loss_P, alpha=self._batch)
         self._passes.backward(self._optimiser, self._masks)
         return loss_P

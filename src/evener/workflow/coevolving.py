@@ -1,0 +1,331 @@
+"""Search by the paper's Algorithm 1 as a whole, with random search beside it.
+
+Its trainings do not come by `Evaluate`, which scores a network once, from drawn weights: Algorithm
+1 trains several weight sets of a network, goes on from what was learned, and scores networks that
+lost a connection. They are trials all the same, each of which counts as an evaluation.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import inf, isfinite, log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+
+from evener.artifacts.front import Generation, Scored
+from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.networks import Ends, Network, macs
+from evener.artifacts.search_section import SearchSection
+from evener.artifacts.search_state import SearchState
+from evener.artifacts.table1 import TABLE_1, Range
+from evener.search.coevolution.algorithm import Settings, coevolve
+from evener.search.coevolution.growth import Limits
+from evener.search.coevolution.hyperparameters import Hyperparameters
+from evener.search.coevolution.trace import Event
+from evener.search.evaluate import Evaluate
+from evener.search.fronts import first_front
+from evener.search.layer_space import LayerSpace
+from evener.search.random_search import RandomSearch
+from evener.search.rivals import Prices, Rivals, best_quality
+from evener.workflow.coevolution import widest
+from evener.workflow.trained_sets import Lesson, SpentError, Trained, TrainedSets
+
+if TYPE_CHECKING:
+    from evener.workflow.search_setup import Candidate
+
+ALPHA: Final = 0.01
+"""Weight of the complexity in F: multiply-accumulates over those of the largest network."""
+
+_GROWTH: Final = 3  # a part of so many of the evaluations goes into development, at most
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grounds:
+    """What Algorithm 1 is carried out on.
+
+    Attributes:
+        section: of the project.
+        space: what genomes mean; those of Algorithm 1 hold no recipe, which its chromosomes have.
+        ends: what networks stand between.
+        learning_rate: of trials, where rates do not evolve.
+        lesson: how weight sets are trained.
+        evaluate: scores what random search proposes.
+        prices: what is made small beside the error.
+        limits: by how much a network breaks limits; it is not trained then.
+        folder: for files of what was trained.
+    """
+
+    section: SearchSection
+    space: LayerSpace
+    ends: Ends
+    learning_rate: float
+    lesson: Lesson
+    evaluate: "Evaluate[Candidate]"
+    prices: "Prices[Candidate]"
+    limits: "Callable[[Candidate], float]"
+    folder: Path
+
+    @property
+    def wiring(self) -> LayerSpace:
+        """What the genomes of Algorithm 1 mean."""
+        return replace(self.space, recipes=False)
+
+
+class Coevolving:
+    """A search by Algorithm 1, in the place of `Rivals`.
+
+    Args:
+        grounds: what it is carried out on.
+        state: of random search, and of the generations that are over.
+    """
+
+    def __init__(self, grounds: Grounds, state: SearchState | None) -> None:
+        self._grounds = grounds
+        self._scored: dict[str, Scored] = {}
+        self._trainings = self._told = 0  # told: until the last generation that is over
+        self._round = 0
+        self._pruning = False
+        self._generations = [] if state is None else list(state.generations)
+        self._beside = [] if state is None else list(state.random)
+        known = None
+        if state is not None:  # random search is the only one that goes on from its state
+            known = msgspec.structs.replace(
+                state, search=state.rival, rival={}, scored=state.random, random=(), generations=()
+            )
+        section = grounds.section
+        self._random: Rivals[Any] = Rivals(
+            grounds.space,
+            RandomSearch(grounds.space, children=section.population),
+            seed=section.seed,
+            population=section.population,
+            most=0,
+            evaluate=grounds.evaluate,
+            prices=grounds.prices,
+            names=(section.cost,),
+            limits=grounds.limits,
+            state=known,
+            alone=True,
+        )
+
+    @property
+    def expected(self) -> int:
+        """About how many trainings there will be, those of the pruning left out."""
+        return trainings_of(self._grounds.section, self._grounds.space)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there will be, at most; the pruning is the last."""
+        section = self._grounds.section
+        return rounds_of(section, self._grounds.space) + section.generations + 1
+
+    @property
+    def generations(self) -> tuple[Generation, ...]:
+        """Rounds of development, generations, and the pruning as the last, as far as they went."""
+        return tuple(self._generations)
+
+    def state(self) -> SearchState:
+        """Return all that is known."""
+        random = self._random.state()
+        return SearchState(
+            search={},
+            rival=random.search,
+            scored=tuple(self._scored.values()),
+            random=tuple(self._beside),
+            generations=self.generations,
+            known=random.known,
+        )
+
+    def front(self) -> tuple[Network, ...]:
+        """Return the networks that none dominates, best first."""
+        good = sorted(
+            (one for one in self._scored.values() if one.objectives), key=lambda one: one.score.id
+        )
+        if not good:
+            return ()
+        objectives = np.array([one.objectives for one in good])
+        return tuple(good[index].architecture for index in first_front(objectives))
+
+    def run(self, left_s: Callable[[], float], after: Callable[[], object], *, epochs: int) -> None:
+        """Carry it out, from its beginning, where what was trained before is read from files.
+
+        Args:
+            left_s: returns how many seconds are left.
+            after: called after each round that was not over before.
+            epochs: passes of each training.
+        """
+        section = self._grounds.section
+
+        def allow(count: int) -> float:
+            most = inf if section.evaluations is None else section.evaluations
+            if self._trainings + count > most or left_s() <= 0:
+                raise SpentError
+            return time.time() + left_s()
+
+        def hear(trained: Sequence[Trained]) -> None:
+            self._add(trained)
+            if not self._pruning:
+                self._end_round(left_s, after)
+
+        def see(event: Event) -> None:
+            self._pruning = self._pruning or event.line == "sparsify"
+
+        sets = TrainedSets(self._grounds.lesson, self._grounds.folder, allow=allow, hear=hear)
+        settings = settings_of(self._grounds, epochs)
+        with suppress(SpentError):  # what was trained until then counts
+            coevolve(settings, sets, self._drawn, seed=section.seed, trace=see)
+        if self._trainings > self._told:
+            self._end_round(left_s, after)
+        sets.tidy()
+
+    def _drawn(self, rng: np.random.Generator) -> Hyperparameters:
+        """Draw hyperparameters within Table I where they evolve; else return those of the project.
+
+        Where the table's edge of chaos is, and whether it is anywhere, made no difference that
+        could be measured (benchmarks/ablation.py).
+        """
+        section, table = self._grounds.section, TABLE_1
+        rate, momentum = self._grounds.learning_rate, 0.0
+        if section.recipes:
+            low, high = table.learning_rate
+            rate = float(np.exp(rng.uniform(log(low), log(high))))
+            momentum = float(rng.uniform(*table.momentum))
+        mutation = section.mutation
+        return Hyperparameters(
+            learning_rate=_within(rate, table.learning_rate),
+            momentum=momentum,
+            mutation_rate=1 / self._grounds.wiring.length if mutation is None else mutation,
+            crossover_rate=_within(section.crossover, table.crossover_rate),
+        )
+
+    def _add(self, trained: Sequence[Trained]) -> None:
+        """Take in what trainings came to; the best of a network counts."""
+        self._trainings += len(trained)
+        prices = self._grounds.prices([one.network for one in trained])
+        for one, price in zip(trained, prices, strict=True):
+            before = self._scored.get(one.score.id)
+            if before is not None and (one.score.quality or -inf) <= (before.score.quality or -inf):
+                continue
+            found = () if one.score.quality is None else (1 - one.score.quality, *price)
+            known = tuple(id_ for id_ in one.parents if id_ in self._scored)
+            self._scored[one.score.id] = Scored(
+                architecture=one.network,
+                score=one.score,
+                objectives=found if all(map(isfinite, found)) else (),
+                generation=self._round if before is None else before.generation,
+                parents=known if before is None else before.parents,
+            )
+
+    def _end_round(self, left_s: Callable[[], float], after: Callable[[], object]) -> None:
+        """Let random search come to as many evaluations, and write down how far both are."""
+        self._told = self._trainings
+        number, self._round = self._round, self._round + 1
+        if number < len(self._generations):
+            return  # it was over before this start
+        self._random.allow(self._trainings)
+        while self._random.evaluated < self._trainings and left_s() > 0:
+            if not self._random.advance(left_s()):
+                break
+        for one in self._random.state().scored[len(self._beside) :]:
+            self._beside.append(msgspec.structs.replace(one, generation=number))
+        best = [
+            best_quality([one.score for one in some])
+            for some in (self._scored.values(), self._beside)
+        ]
+        self._generations.append(
+            Generation(
+                evaluations=self._trainings,
+                best=best[0],
+                random_best=best[1],
+                front=len(self.front()),
+                diversity=None,
+                lambda_=None,
+            )
+        )
+        after()
+
+
+def settings_of(grounds: Grounds, epochs: int) -> Settings:
+    """Return the settings of Algorithm 1 that a project's [search] comes to.
+
+    Args:
+        grounds: of the search.
+        epochs: passes of each training.
+    """
+    section = grounds.section
+    table = msgspec.structs.replace(
+        TABLE_1,
+        population=section.population,
+        generations=section.generations,
+        epochs=epochs,
+        back_propagation_cycles=epochs,
+        maximum_depth=section.depth,
+        maximum_nodes=rounds_of(section, grounds.space),
+    )
+    return Settings(
+        _limits(grounds),
+        table,
+        parents=section.parents,
+        elite=section.elite,
+        sets=section.sets,
+    )
+
+
+def rounds_of(section: SearchSection, space: LayerSpace) -> int:
+    """Return how many rounds of development there may be.
+
+    As many as any network can grow by, or so many that a third of the evaluations goes into them.
+
+    Example:
+        >>> rounds_of(SearchSection(evaluations=90), LayerSpace()), rounds_of(
+        ...     SearchSection(), LayerSpace()
+        ... )
+        (3, 20)
+    """
+    most = space.depth * len(space.widths)
+    if section.evaluations is None:
+        return most
+    return max(min(most, section.evaluations // (_GROWTH * section.population)), 1)
+
+
+def trainings_of(section: SearchSection, space: LayerSpace) -> int:
+    """Return about how many trainings there will be, those of the pruning left out.
+
+    Example:
+        >>> trainings_of(SearchSection(), LayerSpace())
+        380
+    """
+    evolved = section.generations * section.sets
+    expected = section.population * (rounds_of(section, space) + evolved)
+    return expected if section.evaluations is None else min(expected, section.evaluations)
+
+
+def fitness_of(space: LayerSpace, ends: Ends) -> Callable[[LayerGraph, float], float]:
+    """Return F of equation 3, without its price on links, by a network and its mean difference.
+
+    Args:
+        space: whose largest network has a complexity of 1.
+        ends: what networks stand between.
+
+    Example:
+        >>> largest = widest(LayerSpace(depth=1))
+        >>> ends = Ends(features=4, outputs=2)
+        >>> fitness_of(LayerSpace(depth=1), ends)(largest, 0.25)
+        0.26
+    """
+    most = macs(widest(space), ends)
+    return lambda network, difference: difference + ALPHA * macs(network, ends) / most
+
+
+def _limits(grounds: Grounds) -> Limits:
+    def complexity(network: LayerGraph) -> float:
+        return inf if grounds.limits(network) > 0 else float(macs(network, grounds.ends))
+
+    return Limits(grounds.wiring, complexity, float(macs(widest(grounds.space), grounds.ends)))
+
+
+def _within(value: float, bounds: Range) -> float:
+    return min(max(value, bounds[0]), bounds[1])

@@ -1,0 +1,54 @@
+"""Let the layers of the weight sets of one network compete, once they were trained."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from evener.search.competition import sweep
+
+if TYPE_CHECKING:
+    from evener.train.judge import Judged
+    from evener.train.population.weights import Weights
+    from evener.train.trials import Tried
+
+
+def contest(
+    found: "Sequence[Tried]", judge: "Callable[[Sequence[Weights]], Sequence[Judged]]"
+) -> "list[Tried]":
+    """Sweep over the layers of some weight sets, and put the champion in the place of the worst.
+
+    Args:
+        found: what training the weight sets of one network came to.
+        judge: finds out how good weights of the network are.
+
+    Returns:
+        The same, but for the set that answers worst, where layers of several together answer better
+        than every set; nothing changes where fewer than two sets have learned.
+    """
+    from evener.train.population.instances import layers_of, weights_of
+    from evener.train.trials import Tried
+
+    rows = {
+        index: layers_of(one.learned) for index, one in enumerate(found) if one.learned is not None
+    }
+    if len(rows) < 2:
+        return list(found)
+    known = [found[index].difference for index in rows]
+    won = sweep(
+        list(rows.values()),
+        known,
+        lambda batch: [one.difference for one in judge([weights_of(net) for net in batch])],
+    )
+    if not won.error < min(known):
+        return list(found)
+    worst = max(rows, key=lambda index: found[index].difference)
+    champion = weights_of(won.champion)
+    [judged] = judge([champion])
+    score = msgspec.structs.replace(
+        found[worst].score, quality=judged.quality, quality_error=judged.error
+    )
+    return [
+        Tried(score, champion, judged.difference) if index == worst else one
+        for index, one in enumerate(found)
+    ]

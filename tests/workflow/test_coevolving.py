@@ -1,0 +1,320 @@
+"""A search by Algorithm 1 survives being killed, keeps its limits, and says what it is worth."""
+
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evener.artifacts.files import load
+from evener.artifacts.front import Front
+from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.networks import Ends, weights
+from evener.artifacts.project import load_project, parse_project
+from evener.artifacts.search_section import SearchSection
+from evener.artifacts.table1 import TABLE_1
+from evener.errors import InputError, InvalidProjectError
+from evener.workflow.search import search_project
+
+pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
+
+PROGRAM = Path(__file__).parent / "search_program.py"
+ENDS = Ends(features=3, outputs=2)
+TOML = """
+[data]
+source = "rows.csv"
+target = "kind"
+
+[search]
+algorithm = "coevolution"
+population = 3
+generations = 2
+sets = 2
+parents = 2
+epochs = 2
+depth = 2
+widths = [4, 8]
+finalists = 1
+together = 4
+
+[train]
+epochs = 2
+"""
+
+
+def write_project(folder: Path, more: str = "") -> Path:
+    """Write a project of two kinds of row that a circle tells apart."""
+    folder.mkdir()
+    rows = np.random.default_rng(0).normal(size=(150, 3))
+    lines = [
+        f"{a:.4f},{b:.4f},{c:.4f},{'in' if a * a + b * b < 1 else 'out'}"
+        for a, b, c in rows.tolist()
+    ]
+    (folder / "rows.csv").write_text("\n".join(["a,b,c,kind", *lines]) + "\n")
+    (folder / "evener.toml").write_text(TOML + more)
+    return folder
+
+
+def change(project: Path, old: str, new: str) -> None:
+    path = project / "evener.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Search a project that nobody kills or changes."""
+    project = write_project(tmp_path_factory.mktemp("coevolved") / "project")
+    search_project(project)
+    return project
+
+
+def front_of(project: Path) -> Front:
+    return load(project / ".evener" / "front.json", Front).value
+
+
+def count_trainings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let trials that begin from a weight set be written down by the id of their network."""
+    from evener.train import trials
+
+    score_rows, tried = trials.score_rows, list[str]()
+
+    def count(rows: Any, terms: Any, go_on: Any, deadline: Any, batch: Any) -> Any:  # noqa: ANN401
+        tried.extend(one.network.id for one in batch if one.start is not None)
+        return score_rows(rows, terms, go_on, deadline, batch)
+
+    monkeypatch.setattr(trials, "score_rows", count)
+    return tried
+
+
+def test_it_ends_with_a_front_and_random_search_had_as_many_evaluations(searched: Path) -> None:
+    found = front_of(searched)
+
+    last = found.generations[-1]
+    # Development: 4 rounds at most; then 3 chromosomes with 2 weight sets, twice; then pruning.
+    assert [one.evaluations for one in found.generations][:1] == [3]
+    assert last.evaluations >= 3 + 2 * 3 * 2
+    assert len(found.random) <= last.evaluations
+    assert found.chosen in found.front
+    assert any(one.parents for one in found.scored)
+    assert all(isinstance(one.architecture, LayerGraph) for one in found.scored)
+    assert {one.of for one in found.retrained} == {"front", "random", "fixed"}
+    ids = [one.score.id for one in found.scored]
+    assert ids == [one.architecture.id for one in found.scored]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_network_of_the_front_is_dominated_by_none(searched: Path) -> None:
+    found = front_of(searched)
+    by_id = {one.score.id: one.objectives for one in found.scored if one.objectives}
+
+    for id_ in found.front:
+        better = [
+            one
+            for one in by_id.values()
+            if one != by_id[id_] and all(a <= b for a, b in zip(one, by_id[id_], strict=True))
+        ]
+        assert not better
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_killed_at_random_it_goes_on_and_ends_in_the_same_front(
+    tmp_path: Path, searched: Path, seed: int
+) -> None:
+    project = write_project(tmp_path / "project")
+    sets = project / ".evener" / "coevolved"
+    rng = random.Random(seed)  # noqa: S311 - when to kill
+    kills = 0
+    while kills < 2:
+        before = len(list(sets.glob("*.npz")))
+        program = subprocess.Popen([sys.executable, str(PROGRAM), str(project)])
+        deadline = time.monotonic() + 120
+        while program.poll() is None and time.monotonic() < deadline:
+            if len(list(sets.glob("*.npz"))) > before:
+                break  # a training is over
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.1))
+        if program.poll() is not None:
+            break
+        program.kill()
+        program.wait()
+        kills += 1
+
+    search_project(project)
+
+    assert kills
+    assert front_of(project) == front_of(searched)
+
+
+def test_what_was_trained_is_not_trained_again(
+    tmp_path: Path, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(searched, tmp_path / "project")
+    for name in ("search.json", "front.json"):
+        (tmp_path / "project" / ".evener" / name).unlink()
+    tried = count_trainings(monkeypatch)
+
+    search_project(tmp_path / "project")
+
+    assert not tried
+    assert front_of(tmp_path / "project") == front_of(searched)
+
+
+def test_a_damaged_file_is_trained_again(
+    tmp_path: Path, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(searched, tmp_path / "project")
+    state = tmp_path / "project" / ".evener"
+    (state / "front.json").unlink()
+    damaged = min((state / "coevolved").glob("*.npz"))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    tried = count_trainings(monkeypatch)
+
+    search_project(tmp_path / "project")
+
+    assert tried
+    assert front_of(tmp_path / "project") == front_of(searched)
+
+
+def test_any_number_of_processes_finds_the_same(tmp_path: Path, searched: Path) -> None:
+    project = write_project(tmp_path / "project")
+
+    search_project(project, workers=2)
+
+    assert front_of(project) == front_of(searched)
+
+
+def test_of_more_generations_only_the_new_ones_are_trained(
+    tmp_path: Path, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "generations = 2", "generations = 1")
+    search_project(project)
+    change(project, "generations = 1", "generations = 2")
+    tried = count_trainings(monkeypatch)
+
+    search_project(project)
+
+    found, whole = front_of(project), front_of(searched)
+    assert len(tried) < whole.generations[-1].evaluations
+    assert (found.scored, found.front) == (whole.scored, whole.front)
+
+
+@pytest.mark.parametrize("evaluations", [1, 9, 14])
+def test_it_ends_before_there_are_more_evaluations_than_wanted(
+    tmp_path: Path, evaluations: int
+) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "generations = 2", f"generations = 2\nevaluations = {evaluations}")
+
+    if evaluations < 3:  # the first round has a training for each of the population
+        with pytest.raises(InputError, match="no network was tried"):
+            search_project(project)
+        return
+    found = search_project(project).found
+
+    assert 3 <= found.generations[-1].evaluations <= evaluations
+    assert len(found.random) <= evaluations
+
+
+def test_a_network_above_the_limit_on_the_size_is_never_trained(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project", '\n[requirements]\nsize = "<= 4.35 kB"\n')
+
+    found = search_project(project).found
+
+    assert max(4096 + 4 * weights(one.architecture, ENDS) for one in found.scored) <= 4350
+    assert len(found.scored) > 1
+
+
+def test_rates_evolve_within_table_i_where_recipes_do(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "generations = 2", "generations = 1\nrecipes = true")
+
+    found = search_project(project).found
+
+    recipes = [one.architecture.recipe for one in found.scored]  # type: ignore[union-attr] # graphs
+    low, high = TABLE_1.learning_rate
+    assert all(one is not None and low <= one.learning_rate <= high for one in recipes)
+    assert len({one.learning_rate for one in recipes if one is not None}) > 1
+
+
+def test_another_algorithm_removes_the_weight_sets(tmp_path: Path, searched: Path) -> None:
+    shutil.copytree(searched, tmp_path / "project")
+    sets = tmp_path / "project" / ".evener" / "coevolved"
+    assert any(sets.iterdir())
+    change(tmp_path / "project", "generations = 2", "generations = 1")
+
+    found = search_project(tmp_path / "project", algorithm="random").found
+
+    assert not sets.exists()
+    # What began from others' weights is no score of a network that is trained from drawn ones.
+    assert all(not one.parents for one in found.scored)
+
+
+def test_numbers_are_predicted_too(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project")
+    path = project / "rows.csv"
+    path.write_text(path.read_text().replace("in\n", "1.5\n").replace("out\n", "-0.25\n"))
+    change(project, "generations = 2", "generations = 1")
+    change(project, 'target = "kind"', 'target = "kind"\ntask = "numbers"')
+
+    assert search_project(project).metric == "r2"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"networks": "blocks"}, 'search.networks = "blocks" does not go with algorithm'),
+        ({"links": "chain"}, 'search.links = "chain" does not go with algorithm'),
+        ({"halving": True}, "search.halving = true does not go with algorithm"),
+        ({"inherit": True}, "search.inherit = true does not go with algorithm"),
+        ({"sets": 0}, "search.sets = 0 must be at least 1"),
+        ({"parents": 11}, "search.parents = 11 must be at most the population"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(given: dict[str, Any], told: str) -> None:
+    raw = {"data": {"source": "digits"}, "search": {"algorithm": "coevolution"} | given}
+
+    with pytest.raises(InvalidProjectError, match=told):
+        parse_project(raw)
+
+
+def test_shards_are_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "[train]\n", "[train]\nshards = 2\n")
+
+    with pytest.raises(InputError, match="search.algorithm = 'coevolution' wires layers as a"):
+        search_project(project)
+    assert not (project / ".evener" / "search.json").exists()
+
+
+def test_the_preset_of_table_i_goes_with_it(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "[search]\n", '[search]\npreset = "table1"\n')
+
+    section = load_project(project).search
+
+    assert (section.algorithm, section.recipes, section.density) == ("coevolution", True, 0.786)
+    assert SearchSection().sets == 3
+
+
+def test_competing_layers_change_its_course_and_it_goes_on_alike(
+    tmp_path: Path, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "sets = 2", "sets = 2\ncompete = true")
+    found = search_project(project).found
+    for name in ("search.json", "front.json"):
+        (project / ".evener" / name).unlink()
+    tried = count_trainings(monkeypatch)
+
+    again = search_project(project).found
+
+    assert not tried
+    assert again == found
+    assert found.scored != front_of(searched).scored
