@@ -81,7 +81,7 @@ def test_killed_at_random_it_goes_on_and_ends_in_the_same_front(
 ) -> None:
     projects = [write_project(tmp_path / name) for name in ("first", "second")]
     ended = subprocess.run(
-        [sys.executable, str(PROGRAM), *map(str, projects)],
+        [sys.executable, str(PROGRAM), "3", "search.json", *map(str, projects)],
         capture_output=True,
         text=True,
         check=False,

@@ -44,7 +44,10 @@ def test_a_network_above_the_limit_on_the_size_is_never_trained(tmp_path: Path) 
     assert 4096 + 4 * largest <= 5000
 
 
-def test_a_limit_that_no_network_keeps_is_said(tmp_path: Path) -> None:
+def test_a_limit_that_no_network_keeps_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evener.search.evolution._PATIENCE", 20)
     project = write_project(tmp_path / "project", '\n[requirements]\nsize = "<= 1 B"\n')
     change(project, "depth = 3", "depth = 1")
 
