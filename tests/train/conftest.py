@@ -1,6 +1,6 @@
 """A dataset small enough to train on in every test."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import pytest
 
 from evener.data.dataset import Dataset, make_dataset
 from evener.data.split import Split, split_at_random, split_rows
+from evener.train.baselines import TrainedBaseline, train_baselines
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +19,20 @@ def known() -> Callable[[Dataset], Dataset]:
         split = dataset.split
         train = np.sort(np.concatenate([split.train, split.validation]))
         return replace(dataset, split=Split(train, split.validation, split.test))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def simple_models() -> Callable[[Dataset], Mapping[str, TrainedBaseline]]:
+    """Return what trains the simple models of a dataset once, from the seed 0."""
+    trained: dict[str, Mapping[str, TrainedBaseline]] = {}
+
+    def make(dataset: Dataset) -> Mapping[str, TrainedBaseline]:
+        if dataset.sha256 not in trained:
+            models = train_baselines(dataset, seed=0)
+            trained[dataset.sha256] = {one.record.name: one for one in models}
+        return trained[dataset.sha256]
 
     return make
 

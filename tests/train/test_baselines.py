@@ -1,6 +1,6 @@
 """The simple models that a network is held against."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,23 +23,23 @@ from evener.train.baselines import (
 )
 from evener.train.verify import answers
 
+Trained = Mapping[str, TrainedBaseline]
 
-@pytest.fixture(scope="module")
-def trained(rings: Dataset) -> dict[str, TrainedBaseline]:
-    return {one.record.name: one for one in train_baselines(rings, seed=0)}
+
+@pytest.fixture(scope="session")
+def trained(rings: Dataset, simple_models: Callable[[Dataset], Trained]) -> Trained:
+    return simple_models(rings)
 
 
 def test_a_line_cannot_divide_the_rings_and_a_forest_can(
-    trained: dict[str, TrainedBaseline],
+    trained: Trained,
 ) -> None:
     assert trained["linear"].record.test["accuracy"] < 0.75
     assert trained["forest"].record.test["accuracy"] > 0.9
     assert trained["forest"].record.validation > 0.9
 
 
-def test_the_file_answers_as_scikit_learn_does(
-    rings: Dataset, trained: dict[str, TrainedBaseline]
-) -> None:
+def test_the_file_answers_as_scikit_learn_does(rings: Dataset, trained: Trained) -> None:
     forest = RandomForestClassifier(TREES, random_state=0).fit(*rings.rows("train"))
 
     found = answers(trained["forest"].content, rings.features, outputs=2)
@@ -50,7 +50,7 @@ def test_the_file_answers_as_scikit_learn_does(
 def test_a_refit_is_the_fit_of_a_split_without_rows_to_choose_by(
     rings: Dataset,
     known: Callable[[Dataset], Dataset],
-    trained: dict[str, TrainedBaseline],
+    trained: Trained,
 ) -> None:
     whole = {one.record.name: one for one in train_baselines(known(rings), seed=0)}
 
@@ -64,7 +64,7 @@ def test_a_refit_is_the_fit_of_a_split_without_rows_to_choose_by(
 
 
 def test_a_refit_must_answer_validation_rows_with_numbers_too(
-    rings: Dataset, trained: dict[str, TrainedBaseline], monkeypatch: pytest.MonkeyPatch
+    rings: Dataset, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known_rows, _ = rings.examples("validation")
     answer = baselines._answers
@@ -81,25 +81,23 @@ def test_a_refit_must_answer_validation_rows_with_numbers_too(
         refit_baseline(trained["linear"].record, rings, seed=0)
 
 
-def test_the_size_is_that_of_the_file(trained: dict[str, TrainedBaseline]) -> None:
+def test_the_size_is_that_of_the_file(trained: Trained) -> None:
     for one in trained.values():
         assert one.record.size_bytes == len(one.content)
 
 
-def test_the_same_seed_gives_the_same_files(
-    rings: Dataset, trained: dict[str, TrainedBaseline]
-) -> None:
+def test_the_same_seed_gives_the_same_files(rings: Dataset, trained: Trained) -> None:
     again = train_baselines(rings, seed=0)
 
     assert [one.content for one in again] == [one.content for one in trained.values()]
 
 
-def test_a_card_needs_only_the_records(rings: Dataset, trained: dict[str, TrainedBaseline]) -> None:
+def test_a_card_needs_only_the_records(rings: Dataset, trained: Trained) -> None:
     assert fit_baselines(rings, seed=0) == tuple(one.record for one in trained.values())
 
 
 def test_a_file_that_answers_otherwise_is_found_out(
-    rings: Dataset, monkeypatch: pytest.MonkeyPatch, trained: dict[str, TrainedBaseline]
+    rings: Dataset, monkeypatch: pytest.MonkeyPatch, trained: Trained
 ) -> None:
     monkeypatch.setattr(baselines, "clean_bytes", lambda _: trained["forest"].content)
 

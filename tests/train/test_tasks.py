@@ -1,5 +1,6 @@
 """Numbers and labels go all the way: trained, written, run and held against simple models."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from evener.comm.alone import Alone
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.errors import InputError
-from evener.train.baselines import train_baselines
+from evener.train.baselines import TrainedBaseline, train_baselines
 from evener.train.card import make_card
 from evener.train.export import export_onnx
 from evener.train.fit import train_network
@@ -67,12 +68,14 @@ def test_balanced_classes_are_found_more_often(rings: Dataset) -> None:
 
 @pytest.mark.parametrize("name", ["hills", "corners"])
 def test_simple_models_learn_them_too_and_leave_as_onnx(
-    name: str, request: pytest.FixtureRequest
+    name: str,
+    simple_models: Callable[[Dataset], Mapping[str, TrainedBaseline]],
+    request: pytest.FixtureRequest,
 ) -> None:
     dataset: Dataset = request.getfixturevalue(name)
     metric = {"hills": "r2", "corners": "f1"}[name]
 
-    found = {one.record.name: one for one in train_baselines(dataset, seed=0)}
+    found = simple_models(dataset)
 
     assert list(found) == ["linear", "forest", "boosting"]
     assert found["forest"].record.test[metric] > found["linear"].record.test[metric]

@@ -1,8 +1,10 @@
 """A cache and networks of one's own, and rounds as short as they can be."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from evener.runtime.pinning import PROCESS_CORES
@@ -37,6 +39,27 @@ def _quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(race, "_ROUND_S", (0.005, 0.005))
 
 
+_FITTED: dict[object, Any] = {}
+
+
+@pytest.fixture(scope="module")
+def simple_models_once() -> Iterator[None]:
+    """Fit the simple models of the same rows once, for tests of what stands beside them."""
+    from evener.train import baselines
+
+    fit = baselines.fit_baselines
+
+    def once(dataset: Any, **choices: Any) -> Any:  # noqa: ANN401 - as it takes and returns
+        key = (dataset.sha256, *choices.values())
+        if key not in _FITTED:
+            _FITTED[key] = fit(dataset, **choices)
+        return _FITTED[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(baselines, "fit_baselines", once)
+        yield
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str, bytes], str]:
     """Write a network into a file and return its path."""
@@ -53,6 +76,14 @@ def write(tmp_path: Path) -> Callable[[str, bytes], str]:
 def net(write: Callable[[str, bytes], str]) -> str:
     """Return the path of a network of four blocks."""
     return write("dense.onnx", tiny.dense(layers=4))
+
+
+@pytest.fixture
+def frames(tmp_path: Path) -> Path:
+    """Return a file of frames for the networks that `tiny.dense` makes."""
+    path = tmp_path / "frames.npz"
+    np.savez(path, x=np.stack([frame for (frame,) in tiny.frames(48)]))
+    return path
 
 
 @pytest.fixture

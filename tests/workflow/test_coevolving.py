@@ -1,10 +1,9 @@
 """A search by Algorithm 1 survives being killed, keeps its limits, and says what it is worth."""
 
-import random
+import json
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from evener.errors import InputError, InvalidProjectError
 from evener.workflow.search import search_project
 
 pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
+pytestmark = pytest.mark.usefixtures("simple_models_once")
 
 PROGRAM = Path(__file__).parent / "search_program.py"
 ENDS = Ends(features=3, outputs=2)
@@ -122,33 +122,24 @@ def test_a_network_of_the_front_is_dominated_by_none(searched: Path) -> None:
         assert not better
 
 
-@pytest.mark.parametrize("seed", range(2))
 def test_killed_at_random_it_goes_on_and_ends_in_the_same_front(
-    tmp_path: Path, searched: Path, seed: int
+    tmp_path: Path, searched: Path
 ) -> None:
-    project = write_project(tmp_path / "project")
-    sets = project / ".evener" / "coevolved"
-    rng = random.Random(seed)  # noqa: S311 - when to kill
-    kills = 0
-    while kills < 2:
-        before = len(list(sets.glob("*.npz")))
-        program = subprocess.Popen([sys.executable, str(PROGRAM), str(project)])
-        deadline = time.monotonic() + 120
-        while program.poll() is None and time.monotonic() < deadline:
-            if len(list(sets.glob("*.npz"))) > before:
-                break  # a training is over
-            time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.1))
-        if program.poll() is not None:
-            break
-        program.kill()
-        program.wait()
-        kills += 1
+    projects = [write_project(tmp_path / name) for name in ("first", "second")]
+    ended = subprocess.run(
+        # Whenever a training is over.
+        [sys.executable, str(PROGRAM), "2", "coevolved/*.npz", *map(str, projects)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
 
-    search_project(project)
+    for project, kills in zip(projects, json.loads(ended.stdout), strict=True):
+        search_project(project)
 
-    assert kills
-    assert front_of(project) == front_of(searched)
+        assert kills
+        assert front_of(project) == front_of(searched)
 
 
 def test_what_was_trained_is_not_trained_again(

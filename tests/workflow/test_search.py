@@ -1,7 +1,6 @@
 """The search of a project survives being killed, keeps its limits, and says what it is worth."""
 
-import dataclasses
-import random
+import json
 import shutil
 import subprocess
 import sys
@@ -13,65 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import psutil
 import pytest
 
-from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.files import load
 from evener.artifacts.front import Front
-from evener.artifacts.networks import Ends, weights
-from evener.artifacts.project import DataSection
-from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
-from evener.data.dataset import Dataset
-from evener.data.load import load_dataset
-from evener.data.split import Split
-from evener.errors import EvenerError, InputError
+from evener.errors import EvenerError
+from evener.testing.projects import change, write_project
 from evener.workflow.ranks import find_launcher
 from evener.workflow.search import SearchResult, search_project
 from evener.workflow.searching import Searching
 
 pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
+pytestmark = pytest.mark.usefixtures("simple_models_once")
 
 PROGRAM = Path(__file__).parent / "search_program.py"
-ENDS = Ends(features=3, outputs=2)
-TOML = """
-[data]
-source = "rows.csv"
-target = "kind"
-
-[search]
-population = 4
-generations = 5
-epochs = 3
-depth = 3
-widths = [4, 8, 16, 32]
-finalists = 2
-together = 3
-
-[train]
-epochs = 4
-"""
-
-
-def write_project(folder: Path, more: str = "") -> Path:
-    """Write a project of two kinds of row that a circle tells apart."""
-    folder.mkdir()
-    rows = np.random.default_rng(0).normal(size=(200, 3))
-    lines = [
-        f"{a:.4f},{b:.4f},{c:.4f},{'in' if a * a + b * b < 1 else 'out'}"
-        for a, b, c in rows.tolist()
-    ]
-    (folder / "rows.csv").write_text("\n".join(["a,b,c,kind", *lines]) + "\n")
-    (folder / "evener.toml").write_text(TOML + more)
-    return folder
-
-
-def change(project: Path, old: str, new: str) -> None:
-    path = project / "evener.toml"
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new))
 
 
 def front_of(project: Path) -> Front:
@@ -120,33 +76,23 @@ def test_a_search_that_was_done_is_not_done_again(
     assert msgspec.structs.replace(again, kept=False) == undisturbed[1]
 
 
-@pytest.mark.parametrize("seed", range(2))
 def test_killed_at_random_it_goes_on_and_ends_in_the_same_front(
-    tmp_path: Path, undisturbed: tuple[Path, SearchResult], seed: int
+    tmp_path: Path, undisturbed: tuple[Path, SearchResult]
 ) -> None:
-    project = write_project(tmp_path / "project")
-    state = project / ".evener" / "search.json"
-    rng = random.Random(seed)  # noqa: S311 - when to kill
-    kills = 0
-    while kills < 3:
-        before = state.stat().st_mtime_ns if state.exists() else 0
-        program = subprocess.Popen([sys.executable, str(PROGRAM), str(project)])
-        deadline = time.monotonic() + 60
-        while program.poll() is None and time.monotonic() < deadline:
-            if state.exists() and state.stat().st_mtime_ns != before:
-                break  # a generation is over
-            time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.2))
-        if program.poll() is not None:
-            break
-        program.kill()
-        program.wait()
-        kills += 1
+    projects = [write_project(tmp_path / name) for name in ("first", "second")]
+    ended = subprocess.run(
+        [sys.executable, str(PROGRAM), "3", "search.json", *map(str, projects)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
 
-    search_project(project)
+    for project, kills in zip(projects, json.loads(ended.stdout), strict=True):
+        search_project(project)
 
-    assert kills
-    assert front_of(project) == undisturbed[1].found
+        assert kills
+        assert front_of(project) == undisturbed[1].found
 
 
 def test_any_number_of_processes_finds_the_same(
@@ -168,91 +114,6 @@ def test_a_search_of_more_generations_goes_on_from_the_last(
     assert not result.kept
     assert result.found.scored[: len(before.scored)] == before.scored
     assert len(result.found.generations) > len(before.generations)
-
-
-@pytest.mark.parametrize("algorithm", ["paper", "regularized", "islands", "nsga2", "random"])
-def test_every_algorithm_searches(tmp_path: Path, algorithm: Any) -> None:  # noqa: ANN401 - a name
-    project = write_project(tmp_path / "project")
-    change(project, "generations = 5", "generations = 3")
-    change(project, "epochs = 4", "epochs = 1")
-
-    result = search_project(project, algorithm=algorithm)
-
-    assert 4 <= result.evaluations <= 12
-    assert result.test is not None
-
-
-def test_a_network_above_the_limit_on_the_size_is_never_trained(tmp_path: Path) -> None:
-    project = write_project(tmp_path / "project", '\n[requirements]\nsize = "<= 5 kB"\n')
-
-    found = search_project(project).found
-
-    largest = max(weights(one.architecture, ENDS) for one in (*found.scored, *found.random))
-    assert 4096 + 4 * largest <= 5000
-
-
-def test_a_limit_that_no_network_keeps_is_said(tmp_path: Path) -> None:
-    project = write_project(tmp_path / "project", '\n[requirements]\nsize = "<= 1 B"\n')
-    change(project, "depth = 3", "depth = 1")
-
-    with pytest.raises(InputError, match="no network was tried in 10 min: every one breaks a lim"):
-        search_project(project)
-
-
-def test_recipes_and_halving_and_the_papers_preset_go_together(tmp_path: Path) -> None:
-    project = write_project(tmp_path / "project")
-    change(project, "[search]\n", '[search]\npreset = "table1"\nhalving = true\n')
-    change(project, "epochs = 3", "epochs = 9")
-
-    found = search_project(project).found
-
-    statuses = {one.score.status for one in found.scored}
-    assert "stopped" in statuses
-    assert "ok" in statuses
-    assert all(one.architecture.recipe is not None for one in found.scored)  # type: ignore[union-attr] # graphs
-    assert [one.chi for one in found.beginnings] == [1.0]
-
-
-def test_convolutions_are_searched_over_pictures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def load_pictures(section: DataSection, folder: Path) -> Dataset:
-        whole = load_dataset(section, folder)
-        few = (rows[:150] for rows in (whole.split.train, whole.split.validation, whole.split.test))
-        return dataclasses.replace(whole, picture=(1, 8, 8), split=Split(*few))
-
-    monkeypatch.setattr("evener.data.load.load_dataset", load_pictures)
-    project = write_project(tmp_path / "project")
-    change(project, 'source = "rows.csv"\ntarget = "kind"', 'source = "digits"')
-    change(project, "[search]\n", '[search]\nnetworks = "blocks"\nstages = 2\nchannels = [4, 8]\n')
-    change(project, "generations = 5", "generations = 1")
-    change(project, "epochs = 4", "epochs = 1")
-
-    found = search_project(project).found
-
-    assert {type(one.architecture) for one in (*found.scored, *found.random)} == {ConvStack}
-    assert {one.score.status for one in found.scored} == {"ok"}
-    assert {one.of for one in found.retrained} == {"front", "random", "fixed"}
-
-
-def test_what_a_plan_will_come_to_is_made_small_and_limited(tmp_path: Path) -> None:
-    project = write_project(
-        tmp_path / "project",
-        """
-[requirements]
-latency_p99 = "<= 1 ms"
-
-[plan]
-board = "khadas-vim3"
-objective = "latency"
-""",
-    )
-    change(project, "[search]\n", '[search]\ncost = "latency"\n')
-
-    found = search_project(project).found
-
-    assert found.objectives == ("error", "latency")
-    assert {0.0 < one.objectives[1] <= 1e-3 for one in found.scored} == {True}
 
 
 def test_a_rank_that_is_killed_loses_nothing(
@@ -321,19 +182,6 @@ def test_what_a_search_depends_on_is_in_its_state(searched: Path) -> None:
 
     after = load(searched / ".evener" / "search.json", SearchState)
     assert state.made_from != after.made_from
-
-
-def test_the_preset_is_the_papers_table_and_single_settings_may_differ(tmp_path: Path) -> None:
-    from evener.artifacts.project import load_project
-
-    project = write_project(tmp_path / "project")
-    change(project, "[search]\n", '[search]\npreset = "table1"\n')
-
-    section = load_project(project).search
-
-    assert (section.algorithm, section.density, section.recipes) == ("paper", 0.786, True)
-    assert (section.population, section.epochs) == (4, 3)
-    assert SearchSection().algorithm == "screened"
 
 
 def test_a_finalist_that_memory_does_not_hold_is_set_apart_and_another_is_chosen(
@@ -494,12 +342,3 @@ def test_what_was_learned_is_removed_by_a_search_that_does_not_go_on_from_it(
     search_project(project)
 
     assert not (project / ".evener" / "learned").exists()
-
-
-def test_blocks_of_convolutions_inherit_nothing() -> None:
-    from evener.workflow.search_setup import space_of
-
-    section = SearchSection(inherit=True, networks="blocks")
-
-    with pytest.raises(InputError, match=r"search\.inherit = true passes on what layers have lea"):
-        space_of(section, Ends(features=784, outputs=10, picture=(1, 28, 28)))

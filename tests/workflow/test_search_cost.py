@@ -16,6 +16,7 @@ from evener.workflow.search import SearchResult, search_project
 from evener.workflow.search_cost import planned_cost
 from evener.workflow.search_setup import prices_of, space_of
 
+pytestmark = pytest.mark.usefixtures("simple_models_once")
 PROJECT = """
 [data]
 source = "digits"
@@ -83,7 +84,10 @@ def test_what_breaks_a_hard_limit_on_its_plan_is_not_trained(tmp_path: Path) -> 
     assert min(rates) >= 1500
 
 
-def test_a_limit_that_no_network_keeps_is_told(tmp_path: Path) -> None:
+def test_a_limit_that_no_network_keeps_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evener.search.evolution._PATIENCE", 20)
     with pytest.raises(InputError, match="every one breaks a limit"):
         searched(tmp_path, requirements='throughput = ">= 1000000 /s"')
 

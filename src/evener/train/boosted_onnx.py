@@ -17,6 +17,7 @@ from skl2onnx.common._registration import get_converter, get_shape_calculator
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 _THRESHOLDS: Final = "nodes_values"
+_PLAIN: Final = frozenset({int, float, str, bytes})
 _SCORES: Final = {"raw_scores": [True, False]}
 _ALIASES: Final = {  # of each model: what skl2onnx calls it, and the options that it takes
     HistGradientBoostingClassifier: (
@@ -91,7 +92,7 @@ def rounded_down(values: ArrayLike) -> list[float]:
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - as above
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [one if type(one) in _PLAIN else _plain(one) for one in value]
     if isinstance(value, np.bool_ | bool):
         return int(value)
     return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,44 @@
+"""A small project to search, in rows that no straight line divides."""
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+TOML: Final = """
+[data]
+source = "rows.csv"
+target = "kind"
+
+[search]
+population = 4
+generations = 5
+epochs = 3
+depth = 3
+widths = [4, 8, 16, 32]
+finalists = 2
+together = 3
+
+[train]
+epochs = 4
+"""
+
+
+def write_project(folder: Path, more: str = "") -> Path:
+    """Write a project of two kinds of row that a circle tells apart."""
+    folder.mkdir()
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    lines = [
+        f"{a:.4f},{b:.4f},{c:.4f},{'in' if a * a + b * b < 1 else 'out'}"
+        for a, b, c in rows.tolist()
+    ]
+    (folder / "rows.csv").write_text("\n".join(["a,b,c,kind", *lines]) + "\n")
+    (folder / "evener.toml").write_text(TOML + more)
+    return folder
+
+
+def change(project: Path, old: str, new: str) -> None:
+    """Change the text of a project in a place that must be there."""
+    path = project / "evener.toml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
