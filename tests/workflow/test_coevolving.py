@@ -18,6 +18,7 @@ from evener.artifacts.project import load_project, parse_project
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.table1 import TABLE_1
 from evener.errors import InputError, InvalidProjectError
+from evener.workflow import set_competition
 from evener.workflow.search import search_project
 
 pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
@@ -295,10 +296,11 @@ def test_the_preset_of_table_i_goes_with_it(tmp_path: Path) -> None:
 
 
 def test_competing_layers_change_its_course_and_it_goes_on_alike(
-    tmp_path: Path, searched: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project = write_project(tmp_path / "project")
-    change(project, "sets = 2", "sets = 2\ncompete = true")
+    alone, project = (write_project(tmp_path / name) for name in ("alone", "project"))
+    change(alone, "sets = 2", "sets = 3")
+    change(project, "sets = 2", "sets = 3\ncompete = true")
     found = search_project(project).found
     for name in ("search.json", "front.json"):
         (project / ".evener" / name).unlink()
@@ -308,4 +310,51 @@ def test_competing_layers_change_its_course_and_it_goes_on_alike(
 
     assert not tried
     assert again == found
-    assert found.scored != front_of(searched).scored
+    assert found.scored != search_project(alone).found.scored
+
+
+@pytest.mark.parametrize("recipes", [False, True])
+def test_only_weight_sets_of_one_chromosome_compete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, recipes: bool
+) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "sets = 2", f"sets = 2\ncompete = true\nrecipes = {str(recipes).lower()}")
+    change(project, "generations = 2", "generations = 1")
+    contest, groups = set_competition.contest, list[list[str]]()
+
+    def record(found: Any, judge: Any) -> Any:  # noqa: ANN401
+        groups.append([one.score.id for one in found])
+        return contest(found, judge)
+
+    monkeypatch.setattr(set_competition, "contest", record)
+
+    search_project(project)
+
+    assert groups
+    assert all(len(group) == 2 and len(set(group)) == 1 for group in groups)
+
+
+def test_another_number_of_competing_sets_ends_as_a_new_search_does(tmp_path: Path) -> None:
+    changed, new = (write_project(tmp_path / name) for name in ("changed", "new"))
+    for project, sets in ((changed, 2), (new, 3)):
+        change(project, "sets = 2", f"sets = {sets}\ncompete = true")
+        change(project, "generations = 2", "generations = 1")
+        search_project(project)
+    change(changed, "sets = 2", "sets = 3")
+
+    search_project(changed)
+
+    assert front_of(changed) == front_of(new)
+
+
+def test_a_search_that_is_refused_removes_no_weight_sets(tmp_path: Path, searched: Path) -> None:
+    shutil.copytree(searched, tmp_path / "project")
+    sets = tmp_path / "project" / ".evener" / "coevolved"
+    before = sorted(path.name for path in sets.iterdir())
+    change(tmp_path / "project", 'algorithm = "coevolution"', 'networks = "blocks"')
+
+    with pytest.raises(InputError, match="blocks"):
+        search_project(tmp_path / "project")
+
+    assert before
+    assert sorted(path.name for path in sets.iterdir()) == before

@@ -10,6 +10,8 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import file_sha256
 from evener.artifacts.page import Page
 from evener.errors import InputError, InvalidFileError
+from evener.workflow.learn import SEARCH_CODE, TRAIN_CODE
+from evener.workflow.plan import PLAN_CODE
 from evener.workflow.steps import Steps, code_version, open_steps
 
 
@@ -141,3 +143,17 @@ def test_a_project_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
 
 def test_the_code_version_differs_between_packages() -> None:
     assert code_version("artifacts") != code_version("units.py")
+
+
+@pytest.mark.parametrize("part", sorted({*PLAN_CODE, *SEARCH_CODE, *TRAIN_CODE}))
+def test_what_counts_for_a_version_of_code_is_there(part: str) -> None:
+    assert code_version(part) != code_version()
+
+
+def test_modules_that_choose_a_plan_or_prune_a_network_count() -> None:
+    chosen = {f"workflow/{name}.py" for name in ("live", "plan", "race", "shift")}
+    grown = {f"workflow/{name}.py" for name in ("coevolving", "set_competition", "trained_sets")}
+
+    assert chosen <= set(PLAN_CODE)
+    assert {*grown, "workflow/pruning.py"} <= set(SEARCH_CODE)
+    assert {"search/pruning", "workflow/pruning.py"} <= set(TRAIN_CODE)

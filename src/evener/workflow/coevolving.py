@@ -19,6 +19,7 @@ import numpy as np
 from evener.artifacts.front import Generation, Scored
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Ends, Network, macs
+from evener.artifacts.score import Score
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
 from evener.artifacts.table1 import TABLE_1, Range
@@ -88,7 +89,7 @@ class Coevolving:
         self._scored: dict[str, Scored] = {}
         self._trainings = self._told = 0  # told: until the last generation that is over
         self._round = 0
-        self._pruning = False
+        self._grown = self._pruning = False
         self._generations = [] if state is None else list(state.generations)
         self._beside = [] if state is None else list(state.random)
         known = None
@@ -171,9 +172,16 @@ class Coevolving:
                 self._end_round(left_s, after)
 
         def see(event: Event) -> None:
+            self._grown = self._grown or event.line == "encode"
             self._pruning = self._pruning or event.line == "sparsify"
 
-        sets = TrainedSets(self._grounds.lesson, self._grounds.folder, allow=allow, hear=hear)
+        sets = TrainedSets(
+            self._grounds.lesson,
+            self._grounds.folder,
+            allow=allow,
+            hear=hear,
+            compete=lambda: self._grown,
+        )
         settings = settings_of(self._grounds, epochs)
         with suppress(SpentError):  # what was trained until then counts
             coevolve(settings, sets, self._drawn, seed=section.seed, trace=see)
@@ -207,7 +215,7 @@ class Coevolving:
         prices = self._grounds.prices([one.network for one in trained])
         for one, price in zip(trained, prices, strict=True):
             before = self._scored.get(one.score.id)
-            if before is not None and (one.score.quality or -inf) <= (before.score.quality or -inf):
+            if before is not None and not improves(one.score, before.score):
                 continue
             found = () if one.score.quality is None else (1 - one.score.quality, *price)
             known = tuple(id_ for id_ in one.parents if id_ in self._scored)
@@ -301,6 +309,20 @@ def trainings_of(section: SearchSection, space: LayerSpace) -> int:
     evolved = section.generations * section.sets
     expected = section.population * (rounds_of(section, space) + evolved)
     return expected if section.evaluations is None else min(expected, section.evaluations)
+
+
+def improves(score: Score, before: Score) -> bool:
+    """Say whether a score of a network is better than an earlier one of it.
+
+    Example:
+        >>> improves(Score(id="a", quality=-0.3), Score(id="a", quality=0.0))
+        False
+        >>> improves(Score(id="a", quality=-0.3), Score(id="a", status="diverged"))
+        True
+    """
+    if score.quality is None:
+        return False
+    return before.quality is None or score.quality > before.quality
 
 
 def fitness_of(space: LayerSpace, ends: Ends) -> Callable[[LayerGraph, float], float]:

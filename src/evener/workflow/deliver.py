@@ -26,6 +26,7 @@ from evener.runtime.session import Array
 from evener.workflow.learn import Learning, package_versions
 from evener.workflow.opened import Progress
 from evener.workflow.place import Place, place_of
+from evener.workflow.plan import PLAN_CODE
 from evener.workflow.steps import Steps, code_version
 from evener.workflow.wish import Wish
 
@@ -99,7 +100,7 @@ class Delivery:
             "profile": profile.sha256,
             "wish": self._wish(),
             "processors": self._project.plan.named,
-            "code": code_version("plan", "run", "artifacts/trace.py"),
+            "code": code_version(*PLAN_CODE),
         }
         return self._steps.step("plan", Plan, inputs, make)
 

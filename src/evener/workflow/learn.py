@@ -38,6 +38,15 @@ if TYPE_CHECKING:
 NETWORK_FILE: Final = "network.onnx"
 _CHECKPOINTS: Final = "training"
 _KEY: Final = 16  # letters of a folder's name
+TRAIN_CODE: Final = ("train", "search/pruning", "workflow/pruning.py")
+SEARCH_CODE: Final = (
+    "search",
+    "train",
+    "workflow/coevolving.py",
+    "workflow/pruning.py",  # finalists are trained in full
+    "workflow/set_competition.py",
+    "workflow/trained_sets.py",
+)
 _PACKAGES: Final = {  # import name: distribution
     "torch": "torch",
     "onnxscript": "onnxscript",
@@ -99,7 +108,7 @@ class Learning:
         planned = planned_cost(self._project, self._folder, wanted.ends, self._progress)
         rows_and_code = {
             "data": facts.value.sha256,
-            "code": code_version("search", "train"),
+            "code": code_version(*SEARCH_CODE),
             "packages": package_versions(),
         }
         inputs = rows_and_code | {
@@ -185,7 +194,7 @@ class Learning:
             "section": section.network,
             "sharded": section.sharded,
             "baselines": baselines.sha256,
-            "code": code_version("train"),
+            "code": code_version(*TRAIN_CODE),
             "packages": package_versions(),
         }
 

@@ -35,13 +35,17 @@ from evener.workflow.wish import (
     interpolated,
 )
 
-_CODE: Final = (  # that a choice rests on
+PLAN_CODE: Final = (
     "plan",
     "run",
     "artifacts/trace.py",
     "workflow/live.py",
+    "workflow/plan.py",
+    "workflow/race.py",
     "workflow/shift.py",
 )
+"""What the choice of a plan rests on, for `code_version`."""
+
 _REFINEMENTS: Final = 4  # rounds of measuring what a plan relies on; two are usual
 _BOUND_REFINEMENTS: Final = 12  # rounds of measuring what the bound rests on, if it is far above
 
@@ -185,7 +189,7 @@ def plan_live(
     Raises:
         InfeasibleError: no plan meets the limits, or the answers of none are near enough.
     """
-    inputs = {"profile": profile.sha256, "wish": wish, "code": code_version(*_CODE)}
+    inputs = {"profile": profile.sha256, "wish": wish, "code": code_version(*PLAN_CODE)}
     if opened.variants.lowering is not None:
         inputs["lowering"] = opened.variants.lowering  # names what judged by how it judged
     kept = None if fresh else recall(Plan, profile.value.network, inputs)

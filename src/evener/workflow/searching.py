@@ -101,16 +101,14 @@ class Searching:
         kept = self._read()
         # Of another course of the search, what its trials came to is known all the same.
         state = None if kept is None or kept.made_from[COURSE] != self._keys[COURSE] else kept
-        learned = Learned(path.with_name("learned"))
-        self._learned = learned if section.inherit else None
+        self._last = Learned(path.with_name("learned"))
+        self._learned = self._last if section.inherit else None
         if state is not None and self._learned is not None and not self._learned.holds(state.value):
             state = None  # what was learned is not there any more, so that it begins anew
         scored = () if state is None or not section.inherit else state.value.scored
-        learned.clear(but=[one.score.id for one in scored])
+        self._heirs = [one.score.id for one in scored]
         coevolves = section.algorithm == "coevolution"
         self._sets = path.with_name("coevolved")
-        if self._sets.is_dir() and not coevolves:
-            shutil.rmtree(self._sets)
         again = not (section.rungs or section.inherit or coevolves)
         known = kept.value.all_scores if again and kept is not None else ()
         self._epochs = None if kept is None else kept.value.epochs
@@ -154,6 +152,7 @@ class Searching:
 
         section, wanted = self._section, self._wanted
         space = cast("LayerSpace", self._space)  # as it is without blocks and chains
+        rivals = section.sets if section.compete else 1
         lesson = Lesson(
             rows=self._rows,
             terms=lambda passes: terms_of(
@@ -162,10 +161,10 @@ class Searching:
             spread=partial(spread_of, section=section),
             fitness=fitness_of(space, wanted.ends),
             recipes=section.recipes,
-            rivals=section.sets if section.compete else 1,
+            rivals=rivals,
             together=section.together,
             crew=self._crew,
-            key=digest([self._keys[TRIALS], section.recipes, section.compete, ALPHA]),
+            key=digest([self._keys[TRIALS], section.recipes, rivals, ALPHA]),
         )
         grounds = Grounds(
             section=section,
@@ -194,6 +193,7 @@ class Searching:
         """
         from evener.workflow.search_setup import fixed_network
 
+        self._remove_unneeded()
         limit_s = SHARE * self._section.budget_s
         if self._epochs is None:
             fixed = fixed_network(self._section, self._wanted.ends)
@@ -212,6 +212,12 @@ class Searching:
                 lambda: limit_s - self.spent_s, partial(self._after, None), epochs=self._epochs
             )
         return self._finish()
+
+    def _remove_unneeded(self) -> None:
+        """Remove what earlier searches left that this one does not go on from."""
+        self._last.clear(but=self._heirs)
+        if self._sets.is_dir() and self._section.algorithm != "coevolution":
+            shutil.rmtree(self._sets)
 
     def _after(self, pace: Pace | None) -> None:
         """Fit the next generation to the time that is left, and write all that is known."""

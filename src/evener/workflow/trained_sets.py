@@ -92,6 +92,8 @@ class TrainedSets:
         folder: where files of what was trained lie; made when the first is written.
         allow: told how many sets are to be trained, returns until when, in seconds since 1970.
         hear: told what each training came to, also of those that were read from a file.
+        compete: returns whether sets behind one another belong to one chromosome by now; while
+            networks are developed, each has a single one.
     """
 
     def __init__(
@@ -101,11 +103,12 @@ class TrainedSets:
         *,
         allow: Callable[[int], float],
         hear: Callable[[Sequence[Trained]], object],
+        compete: Callable[[], bool],
     ) -> None:
         from evener.train.weight_judge import WeightJudge
 
         self._lesson, self._folder = lesson, folder
-        self._allow, self._hear = allow, hear
+        self._allow, self._hear, self._compete = allow, hear, compete
         self._judge = WeightJudge(lesson.rows.dataset())
         self._made: dict[str, Callable[[], Parent | None]] = {}
         self._owner: dict[str, str] = {}  # network that a set, or what it goes on from, was of
@@ -230,6 +233,8 @@ class TrainedSets:
     def _contested(self, networks: Sequence[LayerGraph], found: "Sequence[Tried]") -> "list[Tried]":
         from evener.workflow.set_competition import contest
 
+        if not self._compete():
+            return list(found)
         made: list[Tried] = []
         for first in range(0, len(found), self._lesson.rivals):
             some = found[first : first + self._lesson.rivals]
