@@ -40,6 +40,8 @@ _CODE: Final = (  # that a choice rests on
     "run",
     "artifacts/trace.py",
     "workflow/live.py",
+    "workflow/plan.py",
+    "workflow/race.py",
     "workflow/shift.py",
 )
 _REFINEMENTS: Final = 4  # rounds of measuring what a plan relies on; two are usual
