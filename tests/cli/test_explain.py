@@ -50,7 +50,7 @@ def test_an_explanation_by_the_rule_node_shows_what_was_opened_and_why_not_more(
 
     assert "googlenet in 13 blocks by the rule 'paper', opened where up to 3 tensors may" in out
     opened = next(line for line in out.splitlines() if " n10, n12, " in line)
-    assert opened.split()[-6:] == ["M", "8.3%", "4", "13", "10", "3,4,5,6,7,8,9,10,11,12"]
+    assert opened.split()[-6:] == ["M", "8.3%", "4", "13", "8", "9,10,11,12,13,14,15,16"]
     assert "99 cuts in the order of the work before them" in out
     assert "left out, as the network has more than 100 places" in out
 

@@ -69,14 +69,14 @@ def shift(
         progress: told what is being done.
     """
 
-    def trial(plans: Mapping[str, Plan], rounds: int, seed: int) -> Rounds:
+    def trial(plans: Mapping[str, Plan], rounds: int, number: int) -> Rounds:
         entrants = {name: entrant(opened, one) for name, one in plans.items()}
         able, _ = without_those_too_big(entrants)
         if "now" not in able:
             return {}  # whoever tries the plan says so
         if progress is not None:
-            progress("moving blocks between stages", max(0, seed), _MOVES)
-        return race(able, frames, rounds=rounds, seed=max(0, seed))
+            progress("moving blocks between stages", number, _MOVES)
+        return race(able, frames, rounds=rounds, seed=number)
 
     return best_shift(profile, plan, trial, max_latency_s=max_latency_s)
 
@@ -89,13 +89,13 @@ def best_shift(
     Args:
         profile: times of segments.
         plan: one that `can_shift`.
-        trial: runs plans by name, the present one "now", for so many rounds in orders drawn from a
-            seed; returns the rounds of each that fits in memory.
+        trial: runs plans by name, the present one "now", for so many rounds; the last argument is
+            the number of the trial. It returns the rounds of each that fits in memory.
         max_latency_s: as for `choose_live`.
     """
-    rounds = trial({"now": plan}, 1, -1)
+    rounds = trial({"now": plan}, 1, 0)
     name = "now"
-    for move in range(_MOVES):
+    for move in range(1, _MOVES + 1):
         if name not in rounds:
             break
         rivals = shifted(profile, plan, stage_times_s(rounds[name]))
