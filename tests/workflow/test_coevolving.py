@@ -100,7 +100,7 @@ def test_it_ends_with_a_front_and_random_search_had_as_many_evaluations(searched
     # Development: 4 rounds at most; then 3 chromosomes with 2 weight sets, twice; then pruning.
     assert [one.evaluations for one in found.generations][:1] == [3]
     assert last.evaluations >= 3 + 2 * 3 * 2
-    assert len(found.random) <= last.evaluations
+    assert len(found.random) == last.evaluations
     assert found.chosen in found.front
     assert any(one.parents for one in found.scored)
     assert all(isinstance(one.architecture, LayerGraph) for one in found.scored)
@@ -192,26 +192,61 @@ def test_of_more_generations_only_the_new_ones_are_trained(
 
     search_project(project)
 
-    found, whole = front_of(project), front_of(searched)
-    assert len(tried) < whole.generations[-1].evaluations
-    assert (found.scored, found.front) == (whole.scored, whole.front)
+    assert len(tried) < front_of(searched).generations[-1].evaluations
+    assert front_of(project) == front_of(searched)
 
 
-@pytest.mark.parametrize("evaluations", [1, 9, 14])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("generations = 1\nseed = 1", "generations = 3\nseed = 1"),
+        ("generations = 3\nseed = 1", "generations = 1\nseed = 1"),
+        ("generations = 2\nevaluations = 9", "generations = 2\nevaluations = 30"),
+    ],
+)
+def test_with_other_bounds_it_ends_as_a_new_search_does(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    changed, new = (write_project(tmp_path / name) for name in ("changed", "new"))
+    change(new, "generations = 2", after)
+    change(changed, "generations = 2", before)
+    search_project(changed)
+    change(changed, before, after)
+
+    search_project(changed)
+    search_project(new)
+
+    assert front_of(changed) == front_of(new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("depth = 2", "depth = 2\nmax_nodes = 3", "search.max_nodes = 3 allows fewer units"),
+        ("[train]", '[requirements]\nsize = "<= 1 kB"\n\n[train]', "loosen the limit, or write"),
+    ],
+)
+def test_a_limit_that_no_network_keeps_is_said_with_what_to_change(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, old, new)
+
+    with pytest.raises(InputError, match=told):
+        search_project(project)
+
+
+@pytest.mark.parametrize("evaluations", [3, 9, 14])
 def test_it_ends_before_there_are_more_evaluations_than_wanted(
     tmp_path: Path, evaluations: int
 ) -> None:
     project = write_project(tmp_path / "project")
     change(project, "generations = 2", f"generations = 2\nevaluations = {evaluations}")
 
-    if evaluations < 3:  # the first round has a training for each of the population
-        with pytest.raises(InputError, match="no network was tried"):
-            search_project(project)
-        return
     found = search_project(project).found
 
     assert 3 <= found.generations[-1].evaluations <= evaluations
-    assert len(found.random) <= evaluations
+    assert len(found.random) == found.generations[-1].evaluations
 
 
 def test_a_network_above_the_limit_on_the_size_is_never_trained(tmp_path: Path) -> None:
@@ -266,6 +301,7 @@ def test_numbers_are_predicted_too(tmp_path: Path) -> None:
         ({"halving": True}, "search.halving = true does not go with algorithm"),
         ({"inherit": True}, "search.inherit = true does not go with algorithm"),
         ({"sets": 0}, "search.sets = 0 must be at least 1"),
+        ({"evaluations": 2}, "search.evaluations = 2 must be at least the population, 10"),
         ({"parents": 11}, "search.parents = 11 must be at most the population"),
     ],
 )

@@ -264,6 +264,13 @@ def _check_coevolution(search: SearchSection) -> None:
                 'does not go with algorithm = "coevolution", which wires layers as a graph, '
                 f"goes on from what they learned and trains each to the end: write {wanted}",
             )
+    if search.evaluations is not None and search.evaluations < search.population:
+        raise _wrong(
+            "evaluations",
+            search.evaluations,
+            f"must be at least the population, {search.population}, each of which Algorithm 1 "
+            "trains to begin with: raise it, or lower search.population",
+        )
 
 
 def _check_sizes(search: SearchSection) -> None:

@@ -5,7 +5,6 @@ Its trainings do not come by `Evaluate`, which scores a network once, from drawn
 lost a connection. They are trials all the same, each of which counts as an evaluation.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,8 +22,9 @@ from evener.artifacts.score import Score
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
 from evener.artifacts.table1 import TABLE_1, Range
+from evener.errors import InputError
 from evener.search.coevolution.algorithm import Settings, coevolve
-from evener.search.coevolution.growth import Limits
+from evener.search.coevolution.growth import Limits, single_block
 from evener.search.coevolution.hyperparameters import Hyperparameters
 from evener.search.coevolution.trace import Event
 from evener.search.evaluate import Evaluate
@@ -58,6 +58,7 @@ class Grounds:
         prices: what is made small beside the error.
         limits: by how much a network breaks limits; it is not trained then.
         folder: for files of what was trained.
+        clock: seconds since 1970.
     """
 
     section: SearchSection
@@ -69,6 +70,7 @@ class Grounds:
     prices: "Prices[Candidate]"
     limits: "Callable[[Candidate], float]"
     folder: Path
+    clock: Callable[[], float]
 
     @property
     def wiring(self) -> LayerSpace:
@@ -81,7 +83,7 @@ class Coevolving:
 
     Args:
         grounds: what it is carried out on.
-        state: of random search, and of the generations that are over.
+        state: whose scores of random search need no training any more; None before the first.
     """
 
     def __init__(self, grounds: Grounds, state: SearchState | None) -> None:
@@ -90,13 +92,10 @@ class Coevolving:
         self._trainings = self._told = 0  # told: until the last generation that is over
         self._round = 0
         self._grown = self._pruning = False
-        self._generations = [] if state is None else list(state.generations)
-        self._beside = [] if state is None else list(state.random)
-        known = None
-        if state is not None:  # random search is the only one that goes on from its state
-            known = msgspec.structs.replace(
-                state, search=state.rival, rival={}, scored=state.random, random=(), generations=()
-            )
+        self._before = () if state is None else state.generations
+        self._generations: list[Generation] = []
+        self._beside: list[Scored] = []
+        scores = () if state is None else (*(one.score for one in state.random), *state.known)
         section = grounds.section
         self._random: Rivals[Any] = Rivals(
             grounds.space,
@@ -108,7 +107,7 @@ class Coevolving:
             prices=grounds.prices,
             names=(section.cost,),
             limits=grounds.limits,
-            state=known,
+            known=scores,
             alone=True,
         )
 
@@ -131,13 +130,15 @@ class Coevolving:
     def state(self) -> SearchState:
         """Return all that is known."""
         random = self._random.state()
+        beside = {one.score.id for one in self._beside}
+        later = (one.score for one in random.scored if one.score.id not in beside)
         return SearchState(
             search={},
-            rival=random.search,
+            rival={},
             scored=tuple(self._scored.values()),
             random=tuple(self._beside),
             generations=self.generations,
-            known=random.known,
+            known=(*later, *random.known),
         )
 
     def front(self) -> tuple[Network, ...]:
@@ -157,19 +158,24 @@ class Coevolving:
             left_s: returns how many seconds are left.
             after: called after each round that was not over before.
             epochs: passes of each training.
+
+        Raises:
+            InputError: a limit that not even the network keeps which all begin with.
         """
         section = self._grounds.section
+        _check_beginning(self._grounds)
 
         def allow(count: int) -> float:
             most = inf if section.evaluations is None else section.evaluations
             if self._trainings + count > most or left_s() <= 0:
                 raise SpentError
-            return time.time() + left_s()
+            return self._grounds.clock() + left_s()
 
         def hear(trained: Sequence[Trained]) -> None:
             self._add(trained)
+            self._catch_up(left_s)
             if not self._pruning:
-                self._end_round(left_s, after)
+                self._end_round(after)
 
         def see(event: Event) -> None:
             self._grown = self._grown or event.line == "encode"
@@ -186,7 +192,7 @@ class Coevolving:
         with suppress(SpentError):  # what was trained until then counts
             coevolve(settings, sets, self._drawn, seed=section.seed, trace=see)
         if self._trainings > self._told:
-            self._end_round(left_s, after)
+            self._end_round(after)
         sets.tidy()
 
     def _drawn(self, rng: np.random.Generator) -> Hyperparameters:
@@ -227,16 +233,18 @@ class Coevolving:
                 parents=known if before is None else before.parents,
             )
 
-    def _end_round(self, left_s: Callable[[], float], after: Callable[[], object]) -> None:
-        """Let random search come to as many evaluations, and write down how far both are."""
+    def _catch_up(self, left_s: Callable[[], float]) -> None:
+        """Let random search come to as many evaluations, by what is known even when time is up."""
+        self._random.allow(self._trainings)
+        before = -1
+        while before < self._random.evaluated < self._trainings:
+            before = self._random.evaluated
+            self._random.advance(max(left_s(), 0.0))
+
+    def _end_round(self, after: Callable[[], object]) -> None:
+        """Write down how far both are."""
         self._told = self._trainings
         number, self._round = self._round, self._round + 1
-        if number < len(self._generations):
-            return  # it was over before this start
-        self._random.allow(self._trainings)
-        while self._random.evaluated < self._trainings and left_s() > 0:
-            if not self._random.advance(left_s()):
-                break
         for one in self._random.state().scored[len(self._beside) :]:
             self._beside.append(msgspec.structs.replace(one, generation=number))
         best = [
@@ -253,7 +261,8 @@ class Coevolving:
                 lambda_=None,
             )
         )
-        after()
+        if self._generations[number:] != list(self._before[number : number + 1]):
+            after()  # else it was over before this start
 
 
 def settings_of(grounds: Grounds, epochs: int) -> Settings:
@@ -340,6 +349,22 @@ def fitness_of(space: LayerSpace, ends: Ends) -> Callable[[LayerGraph, float], f
     """
     most = macs(widest(space), ends)
     return lambda network, difference: difference + ALPHA * macs(network, ends) / most
+
+
+def _check_beginning(grounds: Grounds) -> None:
+    base = single_block(grounds.wiring)
+    told = f"the search by Algorithm 1 begins with the network '{base}'"
+    most = grounds.section.max_nodes
+    if most is not None and base.widths[0] > most:
+        raise InputError(
+            f"{told}, and search.max_nodes = {most} allows fewer units: raise it, or write "
+            "search.widths with a narrower layer"
+        )
+    if grounds.limits(base) > 0:
+        raise InputError(
+            f"{told}, and it breaks a limit of [requirements], such as that on the size, as do all "
+            "that grow from it: loosen the limit, or write search.widths with a narrower layer"
+        )
 
 
 def _limits(grounds: Grounds) -> Limits:

@@ -176,6 +176,7 @@ class Searching:
             prices=self._prices,
             limits=limits_of(wanted.size_bytes, wanted.ends, planned),
             folder=self._sets,
+            clock=self._clock,
         )
         return Coevolving(grounds, state)
 
