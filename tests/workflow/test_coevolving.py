@@ -202,6 +202,7 @@ def test_of_more_generations_only_the_new_ones_are_trained(
         ("generations = 1\nseed = 1", "generations = 3\nseed = 1"),
         ("generations = 3\nseed = 1", "generations = 1\nseed = 1"),
         ("generations = 2\nevaluations = 9", "generations = 2\nevaluations = 30"),
+        ("generations = 2\nevaluations = 18", "generations = 2\nevaluations = 13"),
     ],
 )
 def test_with_other_bounds_it_ends_as_a_new_search_does(

@@ -165,9 +165,13 @@ class Coevolving:
         section = self._grounds.section
         _check_beginning(self._grounds)
 
-        def allow(count: int) -> float:
+        def allow(count: int) -> None:
             most = inf if section.evaluations is None else section.evaluations
-            if self._trainings + count > most or left_s() <= 0:
+            if self._trainings + count > most:
+                raise SpentError
+
+        def until() -> float:
+            if left_s() <= 0:
                 raise SpentError
             return self._grounds.clock() + left_s()
 
@@ -185,6 +189,7 @@ class Coevolving:
             self._grounds.lesson,
             self._grounds.folder,
             allow=allow,
+            until=until,
             hear=hear,
             compete=lambda: self._grown,
         )
@@ -355,7 +360,7 @@ def _check_beginning(grounds: Grounds) -> None:
     base = single_block(grounds.wiring)
     told = f"the search by Algorithm 1 begins with the network '{base}'"
     most = grounds.section.max_nodes
-    if most is not None and base.widths[0] > most:
+    if base.widths[0] > most:
         raise InputError(
             f"{told}, and search.max_nodes = {most} allows fewer units: raise it, or write "
             "search.widths with a narrower layer"

@@ -90,7 +90,10 @@ class TrainedSets:
     Args:
         lesson: how they are trained.
         folder: where files of what was trained lie; made when the first is written.
-        allow: told how many sets are to be trained, returns until when, in seconds since 1970.
+        allow: told how many sets are to be trained, or were by what a file says; raises `SpentError`
+            where these are too many.
+        until: returns until when sets may be trained, in seconds since 1970; raises `SpentError`
+            where that is over.
         hear: told what each training came to, also of those that were read from a file.
         compete: returns whether sets behind one another belong to one chromosome by now; while
             networks are developed, each has a single one.
@@ -101,14 +104,15 @@ class TrainedSets:
         lesson: Lesson,
         folder: Path,
         *,
-        allow: Callable[[int], float],
+        allow: Callable[[int], object],
+        until: Callable[[], float],
         hear: Callable[[Sequence[Trained]], object],
         compete: Callable[[], bool],
     ) -> None:
         from evener.train.weight_judge import WeightJudge
 
         self._lesson, self._folder = lesson, folder
-        self._allow, self._hear, self._compete = allow, hear, compete
+        self._allow, self._until, self._hear, self._compete = allow, until, hear, compete
         self._judge = WeightJudge(lesson.rows.dataset())
         self._made: dict[str, Callable[[], Parent | None]] = {}
         self._owner: dict[str, str] = {}  # network that a set, or what it goes on from, was of
@@ -152,9 +156,10 @@ class TrainedSets:
         call = _name({**given, "passes": passes, "seed": seed, "key": self._lesson.key})
         path = self._folder / f"{call}{_SUFFIX}"
         named = [self._trained_as(*each) for each in zip(networks, hyperparameters, strict=True)]
+        self._allow(len(sets))
         found = self._read(path)
         if found is None or len(found) != len(sets):
-            found = self._try(named, sets, passes, seed, until_s=self._allow(len(sets)))
+            found = self._try(named, sets, passes, seed, until_s=self._until())
             found = self._contested(networks, found)
             self._write(path, found)
         self._used.add(path)
