@@ -90,8 +90,8 @@ class TrainedSets:
     Args:
         lesson: how they are trained.
         folder: where files of what was trained lie; made when the first is written.
-        allow: told how many sets are to be trained, or were by what a file says; raises `SpentError`
-            where these are too many.
+        allow: told how many sets are to be trained, or were by what a file says; raises
+            `SpentError` where these are too many.
         until: returns until when sets may be trained, in seconds since 1970; raises `SpentError`
             where that is over.
         hear: told what each training came to, also of those that were read from a file.
