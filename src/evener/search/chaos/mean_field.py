@@ -183,7 +183,9 @@ def _gain_for(activation: Name, chi: float, bias: float) -> float:
     found: list[float] = []
     signs = np.sign(missing(_VARIANCES))
     for at in np.flatnonzero(signs[1:] * signs[:-1] < 0):
-        root = _root(missing, float(_VARIANCES[at]), float(_VARIANCES[at + 1]))
+        root = _root(
+            missing, float(_VARIANCES[at]), float(_VARIANCES[at + 1]), rising=bool(signs[at] < 0)
+        )
         found.append(float(gain(np.array([root]))[0]))
     found += [chi / slope for slope in (rule.slope(np.zeros(1))[0] ** 2, rule.far_slope) if slope]
     # A fixed point may repel: then layers end elsewhere, and have another χ₁ there.
@@ -215,18 +217,21 @@ def _settled(activation: Name, gain: float, surplus: Callable[[Floats], Floats])
                 f"neuron of {activation} is saturated. Take a smaller weight variance.",
                 needed=gain,
             )
-        return _root(surplus, float(above[turned[0] - 1]), float(above[turned[0]]))
+        return _root(surplus, float(above[turned[0] - 1]), float(above[turned[0]]), rising=False)
     # Below, where nothing turns it, the variance dies out.
     below = np.append(1.0, _VARIANCES[_VARIANCES < 1][::-1])
     turned = np.flatnonzero(surplus(below) >= 0)
     if not len(turned):
         return 0.0
-    return _root(surplus, float(below[turned[0]]), float(below[turned[0] - 1]))
+    return _root(surplus, float(below[turned[0]]), float(below[turned[0] - 1]), rising=False)
 
 
-def _root(of: Callable[[Floats], Floats], low: float, high: float) -> float:
-    """Halve, on a logarithmic scale, an interval at whose ends the signs differ."""
-    rising = of(np.array([low]))[0] < 0
+def _root(of: Callable[[Floats], Floats], low: float, high: float, *, rising: bool) -> float:
+    """Halve, on a logarithmic scale, an interval at whose ends the signs differ.
+
+    Which way is for the caller to say: where an end is a root, its sign is that of rounding, which
+    differs between one value and many.
+    """
     left, right = log(low), log(high)
     for _ in range(_HALVINGS):
         middle = (left + right) / 2
