@@ -26,6 +26,7 @@ from evener.artifacts.search_state import SearchState
 from evener.errors import InvalidProjectError, MissingExtraError
 from evener.workflow.before_refit import before_refit, with_quality
 from evener.workflow.chunks import Crew, Here, Pool
+from evener.workflow.code import SEARCH_CODE, TRAIN_CODE
 from evener.workflow.opened import Progress
 from evener.workflow.recommend import Recommended, recommend
 from evener.workflow.search_cost import planned_cost
@@ -38,15 +39,6 @@ if TYPE_CHECKING:
 NETWORK_FILE: Final = "network.onnx"
 _CHECKPOINTS: Final = "training"
 _KEY: Final = 16  # letters of a folder's name
-TRAIN_CODE: Final = ("train", "search/pruning", "workflow/pruning.py")
-SEARCH_CODE: Final = (
-    "search",
-    "train",
-    "workflow/coevolving.py",
-    "workflow/pruning.py",  # finalists are trained in full
-    "workflow/set_competition.py",
-    "workflow/trained_sets.py",
-)
 _PACKAGES: Final = {  # import name: distribution
     "torch": "torch",
     "onnxscript": "onnxscript",
