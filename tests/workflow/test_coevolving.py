@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from evener.artifacts.files import load
@@ -18,6 +17,8 @@ from evener.artifacts.project import load_project, parse_project
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.table1 import TABLE_1
 from evener.errors import InputError, InvalidProjectError
+from evener.testing import projects
+from evener.testing.projects import change
 from evener.workflow import set_competition
 from evener.workflow.search import search_project
 
@@ -49,22 +50,7 @@ epochs = 2
 
 
 def write_project(folder: Path, more: str = "") -> Path:
-    """Write a project of two kinds of row that a circle tells apart."""
-    folder.mkdir()
-    rows = np.random.default_rng(0).normal(size=(150, 3))
-    lines = [
-        f"{a:.4f},{b:.4f},{c:.4f},{'in' if a * a + b * b < 1 else 'out'}"
-        for a, b, c in rows.tolist()
-    ]
-    (folder / "rows.csv").write_text("\n".join(["a,b,c,kind", *lines]) + "\n")
-    (folder / "evener.toml").write_text(TOML + more)
-    return folder
-
-
-def change(project: Path, old: str, new: str) -> None:
-    path = project / "evener.toml"
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new))
+    return projects.write_project(folder, more, toml=TOML, rows=150)
 
 
 @pytest.fixture(scope="module")
@@ -126,17 +112,17 @@ def test_a_network_of_the_front_is_dominated_by_none(searched: Path) -> None:
 def test_killed_at_random_it_goes_on_and_ends_in_the_same_front(
     tmp_path: Path, searched: Path
 ) -> None:
-    projects = [write_project(tmp_path / name) for name in ("first", "second")]
+    killed = [write_project(tmp_path / name) for name in ("first", "second")]
     ended = subprocess.run(
         # Whenever a training is over.
-        [sys.executable, str(PROGRAM), "2", "coevolved/*.npz", *map(str, projects)],
+        [sys.executable, str(PROGRAM), "2", "coevolved/*.npz", *map(str, killed)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
 
-    for project, kills in zip(projects, json.loads(ended.stdout), strict=True):
+    for project, kills in zip(killed, json.loads(ended.stdout), strict=True):
         search_project(project)
 
         assert kills
@@ -397,3 +383,25 @@ def test_a_search_that_is_refused_removes_no_weight_sets(tmp_path: Path, searche
 
     assert before
     assert sorted(path.name for path in sets.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"algorithm": "nsga2", "compete": True},
+            r'search.compete = true needs algorithm = "coevolution".*"nsga2" has one of each',
+        ),
+        (
+            {"algorithm": "coevolution", "sets": 10**9},
+            "search.sets = 1000000000 must be at most 100",
+        ),
+        ({"population": 10**9}, "search.population = 1000000000 must be at most 10000"),
+    ],
+)
+def test_competing_without_sets_and_numbers_without_end_are_refused(
+    given: dict[str, Any], message: str
+) -> None:
+    raw = {"data": {"source": "digits"}, "search": given}
+    with pytest.raises(InvalidProjectError, match=message):
+        parse_project(raw)

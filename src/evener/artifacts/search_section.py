@@ -186,9 +186,11 @@ _LEAST: Final[Mapping[str, int]] = {
     "together": 1,
 }
 _MOST: Final[Mapping[str, tuple[int, str]]] = {
+    "population": (10_000, ", all of which are held in memory"),
     "depth": (50, ""),
     "stages": (8, ": the first block of each may halve the picture, and 8 halve 256 places to one"),
     "blocks": (50, ""),
+    "sets": (100, ", as every one is trained from the start on"),
 }
 
 
@@ -249,6 +251,13 @@ def _check_papers(search: SearchSection) -> None:
 
 def _check_coevolution(search: SearchSection) -> None:
     if search.algorithm != "coevolution":
+        if search.compete:
+            raise _wrong(
+                "compete",
+                "true",
+                f'needs algorithm = "coevolution", whose networks have several weight sets; '
+                f'"{search.algorithm}" has one of each: leave it out, or change the algorithm',
+            )
         return
     for name, value, wanted in (
         ("networks", search.networks == "blocks", '"layers"'),

@@ -24,16 +24,23 @@ epochs = 4
 """
 
 
-def write_project(folder: Path, more: str = "") -> Path:
-    """Write a project of two kinds of row that a circle tells apart."""
+def write_project(folder: Path, more: str = "", *, toml: str = TOML, rows: int = 200) -> Path:
+    """Write a project of two kinds of row that a circle tells apart.
+
+    Args:
+        folder: where; it must not be there yet.
+        more: settings behind those of `toml`.
+        toml: what its `evener.toml` begins with.
+        rows: how many it has.
+    """
     folder.mkdir()
-    rows = np.random.default_rng(0).normal(size=(200, 3))
+    drawn = np.random.default_rng(0).normal(size=(rows, 3))
     lines = [
         f"{a:.4f},{b:.4f},{c:.4f},{'in' if a * a + b * b < 1 else 'out'}"
-        for a, b, c in rows.tolist()
+        for a, b, c in drawn.tolist()
     ]
     (folder / "rows.csv").write_text("\n".join(["a,b,c,kind", *lines]) + "\n")
-    (folder / "evener.toml").write_text(TOML + more)
+    (folder / "evener.toml").write_text(toml + more)
     return folder
 
 
