@@ -14,17 +14,19 @@ def unexpected(error: Exception) -> None:
 
 
 def test_each_function_is_called_again_and_again_in_a_thread_of_its_own() -> None:
+    held = threading.Event()
     first, second = threading.Semaphore(0), threading.Semaphore(0)
 
-    def wait_for_the_second() -> None:
-        assert second.acquire(timeout=PATIENCE_S)
+    def wait_once() -> None:
         first.release()
+        assert held.wait(PATIENCE_S)
 
-    def release() -> None:
-        second.release()
-
-    with again_and_again([wait_for_the_second, release], every_s=0.0, failed=unexpected):
+    with again_and_again([wait_once, second.release], every_s=0.0, failed=unexpected):
+        assert first.acquire(timeout=PATIENCE_S)
         for _ in range(3):
+            assert second.acquire(timeout=PATIENCE_S)
+        held.set()
+        for _ in range(2):
             assert first.acquire(timeout=PATIENCE_S)
 
 
