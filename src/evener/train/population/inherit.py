@@ -5,7 +5,8 @@ supplied it, after that parent's nodes were brought to the child's widths. What 
 either silent, so that nothing learned is disturbed, or drawn.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,7 +141,7 @@ def _supplier(
 
 
 def _divided(
-    child: Individual, inherited: Weights, supplied: Set[Link], masks: Masks
+    child: Individual, inherited: Weights, supplied: AbstractSet[Link], masks: Masks
 ) -> Weights:
     """Return what of inherited weights a child with other masks than its parents begins from."""
     fresh = draw_divided(child, masks).links
