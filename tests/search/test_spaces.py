@@ -112,6 +112,12 @@ def test_a_width_that_the_space_has_not_becomes_the_nearest() -> None:
     [
         (LayerGraph(widths=(8,) * 6), "has 6 hidden layers, the space 5: give a depth of 6"),
         (LayerGraph(activation="tanh"), "the space has the activations relu; add tanh"),
+        (
+            LayerGraph(
+                widths=(8,), links=((0, 1), (1, 2)), topology=Topology(shards=2, halo=0)
+            ),
+            "the space has no shards; leave out the topology",
+        ),
     ],
 )
 def test_a_network_that_the_space_has_not_is_refused(own: LayerGraph, message: str) -> None:

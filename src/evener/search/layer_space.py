@@ -105,7 +105,7 @@ class LayerSpace:
         Each width becomes the nearest that the space has, by their ratio.
 
         Raises:
-            InputError: too many layers, or an activation or a recipe that the space has not.
+            InputError: too many layers, or an activation, a recipe or shards that the space has not.
         """
         hidden = len(graph.widths)
         if hidden > self.depth:
@@ -118,6 +118,8 @@ class LayerSpace:
                 f"{graph}: the space has the activations {', '.join(self.activations)}; add "
                 f"{graph.activation}"
             )
+        if graph.divided is not None:
+            raise InputError(f"{graph}: the space has no shards; leave out the topology")
         nodes = [*range(hidden + 1), self.nodes - 1]
         matrix = np.zeros((1, self.nodes, self.nodes), bool)
         for start, end in graph.links:

@@ -2,9 +2,10 @@
 
 from typing import Final
 
-TRAIN_CODE: Final = ("train", "search/pruning", "workflow/pruning.py")
+TRAIN_CODE: Final = ("artifacts/windows.py", "train", "search/pruning", "workflow/pruning.py")
 """What a trained network rests on."""
 SEARCH_CODE: Final = (
+    "artifacts/windows.py",
     "search",
     "train",
     "workflow/coevolving.py",
