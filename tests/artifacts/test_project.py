@@ -85,7 +85,10 @@ def test_a_project_may_be_two_lines(tmp_path: Path) -> None:
             DIGITS | {"train": {"shift": 1, "ranks": 2}},
             "train.shift = 1 is for one rank: leave it out, or train.ranks",
         ),
-        (DIVIDED | {"train": {"shards": 4, "halo": 1}}, "train.shards = 4 divides the network that se"),
+        (
+            DIVIDED | {"train": {"shards": 4, "halo": 1}},
+            "train.shards = 4 divides the network that se",
+        ),
         (DIVIDED | {"train": {"dropout": 0.1}}, "train.dropout = 0.1 is for networks that are not"),
         (DIVIDED | {"train": {"ranks": 3}}, "train.ranks = 3 has 3 ranks .* give 3 shards or more"),
         (DIGITS | {"train": {"mirror": True, "shards": 2}}, "train.mirror = true is for one rank"),
@@ -205,7 +208,7 @@ CHOICES = [
 def test_of_several_values_all_are_named_where_another_stands(
     section: str, key: str, values: list[str]
 ) -> None:
-    wrong: Any = ["no such"] if key == "activations" else "no such"
+    wrong: Any = ["no such"] if key in ("activations", "halos") else "no such"
     raw: dict[str, Any] = {"data": {"source": "digits"}}
     raw[section] = raw.get(section, {}) | {key: wrong}
 

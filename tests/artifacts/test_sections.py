@@ -9,7 +9,6 @@ from evener.artifacts.project import parse_project
 from evener.artifacts.search_section import PRESETS
 from evener.errors import InvalidProjectError
 
-
 SHARDS: dict[str, Any] = {"links": "chain", "shards": [1, 2], "halos": ["full", 1]}
 
 
@@ -60,7 +59,11 @@ def test_data_that_cannot_be_read_so(section: dict[str, Any], key: str, message:
         ({"halos": [1]}, "halos", "without search.shards: write shards = "),
         ({"shards": [2], "halos": ["full"]}, "halos", "divides no network: write halos = "),
         ({"shards": [1], "halos": [1]}, "shards", "divides no network: write shards = "),
-        ({"shards": [2], "halos": [1, "boundary"]}, "halos", "different numbers from 0 up, or full"),
+        (
+            {"shards": [2], "halos": [1, "boundary"]},
+            "halos",
+            "different numbers from 0 up, or full",
+        ),
         ({"shards": [2], "halos": [-1]}, "halos", "different numbers from 0 up, or full"),
         ({"shards": [2048], "halos": [1]}, "shards", "at most 1024 each"),
         ({"shards": [2], "halos": [1]}, "links", 'write "chain", or leave out shards and halos'),

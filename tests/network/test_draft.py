@@ -124,7 +124,8 @@ def test_shards_are_drafted_as_they_are_written(
         activation="gelu",
         topology=topology,
     )
-    hidden: tuple[Activation, ...] = ("gelu",) * len(widths)
+    gelu: Activation = "gelu"
+    hidden = (gelu,) * len(widths)
     shape = Shape((64, *widths, 10), (*hidden, "softmax"), topology)
     parts = gather_parts(RankedNetwork(shape, Alone(), loss="cross-entropy"))
     assert parts is not None

@@ -113,9 +113,7 @@ def test_a_width_that_the_space_has_not_becomes_the_nearest() -> None:
         (LayerGraph(widths=(8,) * 6), "has 6 hidden layers, the space 5: give a depth of 6"),
         (LayerGraph(activation="tanh"), "the space has the activations relu; add tanh"),
         (
-            LayerGraph(
-                widths=(8,), links=((0, 1), (1, 2)), topology=Topology(shards=2, halo=0)
-            ),
+            LayerGraph(widths=(8,), links=((0, 1), (1, 2)), topology=Topology(shards=2, halo=0)),
             "the space has no shards; leave out the topology",
         ),
     ],
@@ -216,7 +214,7 @@ DIVIDED = ChainSpace(depth=2, widths=(8, 32), shards=(1, 2, 4), halos=(1, 4, "fu
 
 def divided(hidden: tuple[int, ...], shards: int, halo: Halo) -> np.ndarray:
     """Return a genome of hidden layers, shards and halo."""
-    widths = [(0, *DIVIDED.widths).index(one) for one in (*hidden, 0)[:2]]
+    widths = [(0, *DIVIDED.widths).index(one) for one in (*hidden, 0, 0)[:2]]
     levels = [*widths, 0, DIVIDED.shards.index(shards), DIVIDED.halos.index(halo)]
     return write_levels(np.array([levels]), DIVIDED.genes)
 

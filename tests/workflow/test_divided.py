@@ -154,7 +154,9 @@ def test_ranks_write_the_file_that_one_process_does(built: Path) -> None:
 
 def test_a_limit_on_the_size_counts_the_zeros_of_a_file() -> None:
     ends = Ends(features=3, outputs=2)
-    row = LayerGraph(widths=(64, 64), links=((0, 1), (1, 2), (2, 3)), topology=Topology(shards=2, halo=1))
+    row = LayerGraph(
+        widths=(64, 64), links=((0, 1), (1, 2), (2, 3)), topology=Topology(shards=2, halo=1)
+    )
 
     broken = limits_of(4096 + 4 * (stored(row, ends) - 1), ends)(row)
 

@@ -1,7 +1,8 @@
 """Say which neurons of a layer each shard of the next one sees, and so which weights exist.
 
-A layer is a ring, and a shard sees a window of it. Plain numbers only: `evener.train.sharding` makes
-lists of indices of them, for training. Layers are counted from 0, the input.
+A layer is a ring, and a shard sees a window of it. Plain numbers only:
+`evener.train.sharding` makes lists of indices of them, for training. Layers are counted from 0,
+the input.
 """
 
 from collections.abc import Sequence

@@ -271,9 +271,7 @@ class _Sketch:
             strides=[stride] * _PLACES,
         )
 
-    def activate(
-        self, activation: Activation, sums: ir.Value, name: str | None = None
-    ) -> ir.Value:
+    def activate(self, activation: Activation, sums: ir.Value, name: str | None = None) -> ir.Value:
         """Add an activation, whose name begins with that of the sums if no other is given."""
         called = f"{name or sums.name}.{activation}"
         return self.node(_OPERATORS[activation], called, [sums], sums.shape)
@@ -299,9 +297,7 @@ class _Sketch:
         """Return integers that are no weights."""
         return self._constant(name, np.array(numbers, np.int64))
 
-    def batch(
-        self, name: str, values: ir.Value, shards: Sequence[Window], width: int
-    ) -> ir.Value:
+    def batch(self, name: str, values: ir.Value, shards: Sequence[Window], width: int) -> ir.Value:
         """Add the products of shards of one shape with what each sees of a ring of neurons."""
         neurons, count = shards[0].neurons, shards[0].count
         starts = np.array([[one.start] for one in shards], np.int64)

@@ -132,7 +132,10 @@ class ChainSpace:
 
 @lru_cache(maxsize=1 << 16)
 def _first_alike(
-    shards: tuple[int, ...], halos: tuple[Halo, ...], widths: tuple[int, ...], level: tuple[int, int]
+    shards: tuple[int, ...],
+    halos: tuple[Halo, ...],
+    widths: tuple[int, ...],
+    level: tuple[int, int],
 ) -> tuple[int, int]:
     """Return the first levels of shards and halo that mean the same network; -1 where all see all.
 

@@ -105,7 +105,7 @@ class LayerSpace:
         Each width becomes the nearest that the space has, by their ratio.
 
         Raises:
-            InputError: too many layers, or an activation, a recipe or shards that the space has not.
+            InputError: too many layers, or an activation, recipe or shards that the space has not.
         """
         hidden = len(graph.widths)
         if hidden > self.depth:

@@ -138,7 +138,7 @@ def fit_sharded(
     with one_thread():
         grid = Grid.of(Timed(communicator), section.replicas)
         network = RankedNetwork(shape, grid.shards, loss="cross-entropy")
-        if spread is not None:
+        if spread is not None and not shape.topology.dense:
             _begin(network, spread)
         inputs = torch.from_numpy(scaling.apply(features))
         wanted = torch.from_numpy(smoothed[labels].astype(np.float32))

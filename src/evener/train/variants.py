@@ -48,9 +48,7 @@ def make_variants(
             are divided into shards.
     """
     if graph.divided is not None:
-        raise InputError(
-            f"{graph}: layers compete where they are whole; leave out the topology"
-        )
+        raise InputError(f"{graph}: layers compete where they are whole; leave out the topology")
     if dataset.task not in _LOSSES:
         raise InputError(
             f"{dataset.name} has {dataset.task} to predict, and layers compete over classes or "

@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Baseline, Baselines, Card
 from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts

@@ -148,7 +148,9 @@ def _divided(
     links = {}
     for node in range(1, len(child.widths)):
         into = [link for link in child.edges if link[1] == node]
-        known = {link: _where(inherited, inherited.masks, link) & (link in supplied) for link in into}
+        known = {
+            link: _where(inherited, inherited.masks, link) & (link in supplied) for link in into
+        }
         wanted = {link: _where(inherited, masks, link) for link in into}
         begins = np.zeros(child.widths[node], bool)  # neurons that inherit a weight
         for link in into:
