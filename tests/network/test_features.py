@@ -2,12 +2,17 @@
 
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 import onnx
 import pytest
 
 from evener.artifacts.board_file import FEATURES
+from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.networks import Ends
+from evener.artifacts.topology import Topology
 from evener.network.blocks import cut_into_blocks
+from evener.network.draft import draft_network
 from evener.network.features import block_features
 from evener.network.merge import merge_blocks
 from evener.network.model import Network, parse_network
@@ -89,3 +94,20 @@ def test_merged_blocks_have_the_features_of_their_blocks_together(light_network:
 
     assert together[1] == pytest.approx(apart[1] + apart[2])
     assert together.sum(axis=0) == pytest.approx(apart.sum(axis=0))
+
+
+def test_a_layer_of_shards_counts_what_exists_and_where_it_gathers() -> None:
+    row = LayerGraph(widths=(64, 64), links=((0, 1), (1, 2), (2, 3)))
+    ends = Ends(features=8, outputs=4)
+    counted = [
+        dict(zip(FEATURES, block_features(network, blocks).sum(axis=0).tolist(), strict=True))
+        for network in (
+            draft_network(row, ends),
+            draft_network(msgspec.structs.replace(row, topology=Topology(shards=16, halo=0)), ends),
+        )
+        for blocks in [cut_into_blocks(network, "paper")]
+    ]
+
+    assert [one["layers"] for one in counted] == [3, 3]
+    assert [one["gathers"] for one in counted] == [0, 1]  # 4 outputs see a quarter each: zeros
+    assert counted[1]["product_gmac"] * 1e9 == pytest.approx(8 * 64 + 64 * 4 + 4 * 64)

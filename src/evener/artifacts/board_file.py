@@ -24,6 +24,7 @@ FEATURES: Final = (
     "conv_out_mb",
     "lrn_mb",
     "layers",
+    "gathers",
 )
 """What a cost model may price; `evener.network.features` counts it and says what each one is."""
 

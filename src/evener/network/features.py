@@ -24,6 +24,7 @@ from evener.network.model import Network
 _GIGA: Final = 1e9
 _MEGA: Final = 1e6
 _CHANNELS: Final = 2  # axes of a kernel that are no space: output and input channels
+_ROWS: Final = 2  # axes of the indices by which shards gather
 
 
 def block_features(network: Network, blocks: Blocks) -> NDArray[np.float64]:
@@ -36,7 +37,8 @@ def block_features(network: Network, blocks: Blocks) -> NDArray[np.float64]:
     * `product_gmac`: of Gemm and MatMul;
     * `conv_weights_mb`, `conv_in_mb`, `conv_out_mb`: 10^6 bytes that convolutions read and write;
     * `lrn_mb`: 10^6 bytes that local response normalisations read;
-    * `layers`: convolutions and products with weights.
+    * `layers`: convolutions and products with weights;
+    * `gathers`: where each of several shards takes what it sees, as layers that are divided do.
 
     Other operators count for nothing; what they cost is in the rates of the layers around them.
 
@@ -56,7 +58,7 @@ def block_features(network: Network, blocks: Blocks) -> NDArray[np.float64]:
         >>> network = load_network("squeezenet")
         >>> found = block_features(network, cut_into_blocks(network, "paper"))
         >>> found.shape, found[:, FEATURES.index("layers")].sum()
-        ((19, 10), np.float64(26.0))
+        ((19, 11), np.float64(26.0))
     """
     nodes = {node.name: node for node in network.model.graph}
     return np.array([_count(nodes[name] for name in names) for names in blocks.nodes])
@@ -66,6 +68,7 @@ def _count(nodes: Iterable[ir.Node]) -> list[float]:
     found = dict.fromkeys(FEATURES, 0.0)
     for node in nodes:
         found["layers"] += is_main(node)
+        found["gathers"] += _is_of_shards(node)
         if not node.domain and node.op_type in CONVOLUTIONS:
             found[_kind(node)] += macs(node) / _GIGA
             found["conv_weights_mb"] += weights_bytes([node]) / _MEGA
@@ -76,6 +79,14 @@ def _count(nodes: Iterable[ir.Node]) -> list[float]:
         else:
             found["product_gmac"] += macs(node) / _GIGA
     return list(found.values())
+
+
+def _is_of_shards(node: ir.Node) -> bool:
+    """Return whether a node takes several rows of the same values, as known from the start."""
+    if node.domain or node.op_type != "Gather":
+        return False
+    rows = node.inputs[1]
+    return rows is not None and rows.const_value is not None and len(_shape(rows)) == _ROWS
 
 
 def _kind(node: ir.Node) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +17,7 @@ from evener.artifacts.machine_costs import CoreRates, MachineCosts
 from evener.artifacts.networks import Ends
 from evener.artifacts.networks import Network as Found
 from evener.artifacts.processors import Machine
+from evener.artifacts.topology import Topology
 from evener.network.blocks import cut_into_blocks
 from evener.network.draft import draft_network
 from evener.network.features import block_features
@@ -37,6 +39,11 @@ _COLOUR: Final = Ends(features=3072, outputs=10, picture=(3, 32, 32))
 def _chain(*widths: int) -> LayerGraph:
     nodes = range(len(widths) + 1)
     return LayerGraph(widths=widths, links=tuple((node, node + 1) for node in nodes))
+
+
+def _divided(shards: int, halo: int, *widths: int) -> LayerGraph:
+    topology = Topology(shards=shards, halo=halo)
+    return msgspec.structs.replace(_chain(*widths), topology=topology)
 
 
 def _stack(*blocks: Block, hidden: int = 0) -> ConvStack:
@@ -64,6 +71,9 @@ PROBES: Final[tuple[tuple[Found, Ends], ...]] = (
         _WIDE_ROW,
     ),
     (_chain(1024, 1024), _WIDE_ROW),
+    (_divided(8, 1, 64, 64, 64, 64), _ROW),
+    (_divided(16, 4, 256, 256), _ROW),
+    (_divided(16, 1, 1024, 1024, 1024), _ROW),
     (_stack(_CONV_8), _PICTURE),
     (_stack(_HALVE_16, _CONV_16, _CONV_16), _PICTURE),
     (_stack(_HALVE_16, _HALVE_64), _PICTURE),
