@@ -37,8 +37,8 @@ activations = ["gelu"]
 """
 
 
-def project_of(folder: Path, genes: str = GENES) -> Path:
-    project = write_project(folder)
+def project_of(folder: Path, genes: str = GENES, more: str = "") -> Path:
+    project = write_project(folder, more)
     change(project, "[search]\n", genes)
     return project
 
@@ -84,6 +84,18 @@ def test_children_of_divided_networks_inherit_what_they_learned(tmp_path: Path) 
 
     assert {one.score.status for one in found.scored} == {"ok"}
     assert any(one.parents for one in found.scored)
+
+
+def test_plans_of_divided_networks_are_made_cheap(tmp_path: Path) -> None:
+    board = '\n[plan]\nboard = "khadas-vim3"\n'
+    project = project_of(tmp_path / "project", GENES + 'cost = "period"\n', board)
+
+    found = search_project(project).found
+
+    divided = [one for one in found.scored if topology_of(one.architecture) is not None]
+    assert found.objectives == ("error", "period")
+    assert divided
+    assert all(one.objectives[1] > 0 for one in divided)
 
 
 @pytest.fixture

@@ -71,9 +71,6 @@ PROBES: Final[tuple[tuple[Found, Ends], ...]] = (
         _WIDE_ROW,
     ),
     (_chain(1024, 1024), _WIDE_ROW),
-    (_divided(8, 1, 64, 64, 64, 64), _ROW),
-    (_divided(16, 4, 256, 256), _ROW),
-    (_divided(16, 1, 1024, 1024, 1024), _ROW),
     (_stack(_CONV_8), _PICTURE),
     (_stack(_HALVE_16, _CONV_16, _CONV_16), _PICTURE),
     (_stack(_HALVE_16, _HALVE_64), _PICTURE),
@@ -81,6 +78,9 @@ PROBES: Final[tuple[tuple[Found, Ends], ...]] = (
     (_stack(_HALVE_16, _APART_32, _APART_32), _COLOUR),
     (_stack(_CONV_8, _POINT_32, _POINT_128, hidden=64), _COLOUR),
     (_stack(_HALVE_64, _POINT_128, _POINT_32), _COLOUR),
+    (_divided(8, 1, 64, 64, 64, 64), _ROW),
+    (_divided(16, 4, 256, 256), _ROW),
+    (_divided(16, 1, 1024, 1024, 1024), _ROW),
 )
 """Networks of the sizes that searches propose, with the input and output of each."""
 
