@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from evener.artifacts.layer_graph import Activation, LayerGraph
 from evener.errors import InputError
-from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels
+from evener.search.encoding import activation_level, nearest, recipe_levels
+from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels, write_levels
 from evener.search.recipe_genes import RECIPE_GENES, recipe_of, silence_recipe
 
 
@@ -76,6 +77,30 @@ class ChainSpace:
     def decode(self, genomes: Genomes) -> tuple[LayerGraph, ...]:
         """Return the network of each genome."""
         return tuple(self._graph(row) for row in self.loci(genomes).tolist())
+
+    def encode(self, graph: LayerGraph) -> Genomes:
+        """Return a genome of a network that somebody has already, (1, length).
+
+        Each width becomes the nearest that the space has, by their ratio.
+
+        Raises:
+            InputError: too many layers, layers that feed others than the next, or an activation or
+                a recipe that the space has not.
+        """
+        hidden = len(graph.widths)
+        if not graph.chain:
+            raise InputError(f"{graph}: the space has layers one behind another; give such")
+        if hidden > self.depth:
+            raise InputError(
+                f"{graph} has {hidden} hidden layers, the space {self.depth}: give a depth of "
+                f"{hidden} or more"
+            )
+        levels = [1 + nearest(width, self.widths) for width in graph.widths]
+        levels += [0] * (self.depth - hidden)
+        levels.append(activation_level(graph, self.activations))
+        if self.recipes:
+            levels += recipe_levels(graph)
+        return write_levels(np.array([levels]), self.genes)
 
     def violation(self, genomes: Genomes) -> NDArray[np.float64]:
         """Return the share of units above `max_nodes`."""
