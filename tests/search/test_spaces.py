@@ -132,7 +132,11 @@ def test_channels_and_hidden_units_that_a_space_has_not_become_the_nearest() -> 
             LayerGraph(widths=(8,) * 6),
             "has 6 hidden layers, the space 5: give a depth of 6",
         ),
-        (LayerSpace(), LayerGraph(activation="tanh"), "the space has the activations relu; add tanh"),
+        (
+            LayerSpace(),
+            LayerGraph(activation="tanh"),
+            "the space has the activations relu; add tanh",
+        ),
         (
             ChainSpace(depth=1),
             LayerGraph(widths=(8, 8), links=((0, 1), (1, 2), (2, 3))),
@@ -156,7 +160,9 @@ def test_channels_and_hidden_units_that_a_space_has_not_become_the_nearest() -> 
     ],
 )
 def test_a_network_that_the_space_has_not_is_refused(
-    space: Any, own: LayerGraph | ConvStack, message: str  # noqa: ANN401 - spaces of either
+    space: Any,  # noqa: ANN401 - spaces of either
+    own: LayerGraph | ConvStack,
+    message: str,
 ) -> None:
     with pytest.raises(InputError, match=message):
         space.encode(own)

@@ -83,7 +83,5 @@ def test_the_first_generation_trains_them(algorithm: str, tmp_path: Path) -> Non
     found = search_project(project).found
 
     begun = [str(one.architecture) for one in found.scored]
-    nearest = begun_with(
-        Ends(features=3, outputs=2), "12-7-5 relu", depth=3, widths=(4, 8, 16, 32)
-    )
+    nearest = begun_with(Ends(features=3, outputs=2), "12-7-5 relu", depth=3, widths=(4, 8, 16, 32))
     assert set(nearest) <= set(begun[: found.generations[0].evaluations])

@@ -7,7 +7,7 @@ from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.layer_graph import LayerGraph, Recipe
 from evener.artifacts.named_network import read_network
 from evener.artifacts.search_section import SearchSection
-from evener.errors import InvalidProjectError, InputError
+from evener.errors import InputError, InvalidProjectError
 from evener.search.chain_space import ChainSpace
 from evener.search.conv_space import ConvSpace
 from evener.search.genes import Genomes
