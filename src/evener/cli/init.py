@@ -53,6 +53,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # links = "any"           # or "chain", for layers one behind another
 # density = 0.75          # of links in the first networks
 # start = "critical"      # or "ordered", "chaotic", "random": where weights begin
+# base_models = []        # networks that the first generation begins with, such as "64-32 relu"
 # recipes = false         # whether learning rates and the like evolve too
 # cost = "macs"           # made small beside the error; or "weights"
 # crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit

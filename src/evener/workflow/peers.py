@@ -19,6 +19,7 @@ from evener.workflow.opened import Opened
 from evener.workflow.race import Entrant, without_those_too_big
 
 _TRIED: Final = 4  # frames that tell about how quick a peer is
+_SETTLING: Final = 4  # times so many frames as it has in flight, until each of its threads was seen
 
 
 class PeerRunner:
@@ -27,8 +28,9 @@ class PeerRunner:
     Args:
         peer: the peer; whoever opened it closes it.
         names: names of the network's inputs, in the order of a frame.
-        throttle: the throttled cores, if some are: the peer may use what the cores may do
-            together, since its threads wander between them.
+        throttle: the throttled cores, if some are. Threads that the peer pins to a core while they
+            compute, as OpenVINO does, are throttled as that core is; those that wander may use what
+            the cores may do together.
     """
 
     def __init__(
@@ -47,7 +49,9 @@ class PeerRunner:
         """Answer frames until there are none left; see `evener.run.compare.Runner`."""
 
         def named() -> Iterator[Mapping[str, Array]]:
-            for frame in frames:
+            for number, frame in enumerate(frames):
+                if self._throttle is not None and number < _SETTLING * self.credits:
+                    self._throttle.settle()  # those that are at work, and so pinned by now
                 yield dict(zip(self._names, frame, strict=True))
 
         with self._throttle.together() if self._throttle else nullcontext():
