@@ -21,7 +21,9 @@ def test_what_a_search_prints_is_read_again(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = ChainSpace(activations=("relu", "tanh", "gelu"))
     blocks = ConvSpace(activations=("relu", "sigmoid"))
-    for network in (*rows.decode(rows.draw(3, rng)), *blocks.decode(blocks.draw(3, rng))):
+    divided = ChainSpace(shards=(2, 8), halos=(0, 2, "full"), outputs=10)
+    drawn = (*rows.decode(rows.draw(3, rng)), *divided.decode(divided.draw(3, rng)))
+    for network in (*drawn, *blocks.decode(blocks.draw(3, rng))):
         assert read_network(str(network)) == network
 
 

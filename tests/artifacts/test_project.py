@@ -16,9 +16,13 @@ from evener.artifacts.project import (
     load_project,
     parse_project,
 )
+from evener.artifacts.topology import Topology
 from evener.errors import InvalidFileError, InvalidProjectError
 
 DIGITS: dict[str, Any] = {"data": {"source": "digits"}}
+DIVIDED: dict[str, Any] = DIGITS | {
+    "search": {"links": "chain", "shards": [1, 2, 4], "halos": ["full", 1]}
+}
 
 
 def test_a_project_may_be_two_lines(tmp_path: Path) -> None:
@@ -81,6 +85,12 @@ def test_a_project_may_be_two_lines(tmp_path: Path) -> None:
             DIGITS | {"train": {"shift": 1, "ranks": 2}},
             "train.shift = 1 is for one rank: leave it out, or train.ranks",
         ),
+        (
+            DIVIDED | {"train": {"shards": 4, "halo": 1}},
+            "train.shards = 4 divides the network that se",
+        ),
+        (DIVIDED | {"train": {"dropout": 0.1}}, "train.dropout = 0.1 is for networks that are not"),
+        (DIVIDED | {"train": {"ranks": 3}}, "train.ranks = 3 has 3 ranks .* give 3 shards or more"),
         (DIGITS | {"train": {"mirror": True, "shards": 2}}, "train.mirror = true is for one rank"),
         ({"data": {"source": "digits", "seed": -1}}, "data.seed = -1 must be at least 0"),
         (DIGITS | {"plan": {"processors": "cpu0"}}, 'neither "all" nor .* write \\["cpu0"\\]'),
@@ -143,6 +153,15 @@ def test_shards_are_one_for_each_rank_of_a_replica_unless_they_are_said(
     assert not section.plain.sharded
 
 
+def test_a_network_that_is_divided_already_brings_its_shards_and_halo() -> None:
+    section = TrainSection(epochs=3, ranks=2)
+
+    assert section.of(Topology(shards=4, halo=2)) == TrainSection(
+        epochs=3, ranks=2, shards=4, halo=2
+    )
+    assert section.of(None) == section
+
+
 def test_a_network_depends_on_its_halo_and_its_shards_and_not_on_ranks() -> None:
     dense, halo = TrainSection(ranks=2), TrainSection(shards=4, halo=1)
 
@@ -189,7 +208,7 @@ CHOICES = [
 def test_of_several_values_all_are_named_where_another_stands(
     section: str, key: str, values: list[str]
 ) -> None:
-    wrong: Any = ["no such"] if key == "activations" else "no such"
+    wrong: Any = ["no such"] if key in ("activations", "halos") else "no such"
     raw: dict[str, Any] = {"data": {"source": "digits"}}
     raw[section] = raw.get(section, {}) | {key: wrong}
 

@@ -9,6 +9,8 @@ from evener.artifacts.project import parse_project
 from evener.artifacts.search_section import PRESETS
 from evener.errors import InvalidProjectError
 
+SHARDS: dict[str, Any] = {"links": "chain", "shards": [1, 2], "halos": ["full", 1]}
+
 
 @pytest.mark.parametrize(
     ("section", "key", "message"),
@@ -52,6 +54,26 @@ def test_data_that_cannot_be_read_so(section: dict[str, Any], key: str, message:
         ({"channels": []}, "channels", "is empty"),
         ({"activations": []}, "activations", "is empty"),
         ({"elite": 10}, "elite", "must be below the population, 10"),
+        ({"shards": [4, 2], "halos": [1]}, "shards", "numbers from 1 up, in rising order"),
+        ({"shards": [1, 2]}, "shards", "without search.halos: write halos = "),
+        ({"halos": [1]}, "halos", "without search.shards: write shards = "),
+        ({"shards": [2], "halos": ["full"]}, "halos", "divides no network: write halos = "),
+        ({"shards": [1], "halos": [1]}, "shards", "divides no network: write shards = "),
+        (
+            {"shards": [2], "halos": [1, "boundary"]},
+            "halos",
+            "different numbers from 0 up, or full",
+        ),
+        ({"shards": [2], "halos": [-1]}, "halos", "different numbers from 0 up, or full"),
+        ({"shards": [2048], "halos": [1]}, "shards", "at most 1024 each"),
+        ({"shards": [2], "halos": [1]}, "links", 'write "chain", or leave out shards and halos'),
+        (
+            {"algorithm": "coevolution", "shards": [2], "halos": [1]},
+            "algorithm",
+            "write another algorithm, or leave out shards",
+        ),
+        (SHARDS | {"recipes": True}, "recipes", "write false, or leave out shards and halos"),
+        (SHARDS | {"networks": "blocks"}, "networks", 'write "layers", or leave out shards'),
         ({"budget": "soon"}, "budget", "'soon'"),
         ({"budget": "0 s"}, "budget", "must be above 0"),
     ],

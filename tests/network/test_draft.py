@@ -2,16 +2,19 @@
 
 import msgspec
 import numpy as np
+import onnx
 import onnx_ir as ir
 import pytest
+from onnx import numpy_helper
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import Block, ConvStack
 from evener.artifacts.layer_graph import LayerGraph
-from evener.artifacts.networks import Ends, Network, macs, weights
+from evener.artifacts.networks import Ends, Network, macs, stored, weights
+from evener.artifacts.topology import Topology
 from evener.errors import InputError
 from evener.network.blocks import cut_into_blocks
-from evener.network.draft import draft_network, file_bytes
+from evener.network.draft import draft_file, draft_network, file_bytes
 from evener.network.features import block_features
 from evener.network.model import parse_network
 
@@ -92,3 +95,74 @@ def test_what_computes_nothing_is_named() -> None:
 def test_a_forest_has_no_layers() -> None:
     with pytest.raises(InputError, match="forest of 10 has no layers to plan"):
         draft_network(Architecture(family="forest", trees=10), TABLE)
+
+
+@pytest.mark.parametrize(
+    ("widths", "topology"),
+    [
+        ((64, 64), Topology(shards=2, halo=1)),  # with zeros
+        ((64, 64), Topology(shards=8, halo=1)),  # the output in shards of unequal size
+        ((48, 33, 100), Topology(shards=11, halo=0)),
+        ((96, 20), Topology(shards=16, halo=1)),
+        ((40,), Topology(shards=64, halo=1)),  # more shards than neurons
+    ],
+    ids=str,
+)
+def test_shards_are_drafted_as_they_are_written(
+    widths: tuple[int, ...], topology: Topology
+) -> None:
+    pytest.importorskip("torch", reason="shards are trained with the extra 'train'")
+    from evener.comm.alone import Alone
+    from evener.train.activations import Activation
+    from evener.train.ranked import RankedNetwork
+    from evener.train.shape import Shape
+    from evener.train.sharded_onnx import export_sharded, gather_parts
+
+    found = LayerGraph(
+        widths=widths,
+        links=tuple((node, node + 1) for node in range(len(widths) + 1)),
+        activation="gelu",
+        topology=topology,
+    )
+    gelu: Activation = "gelu"
+    hidden = (gelu,) * len(widths)
+    shape = Shape((64, *widths, 10), (*hidden, "softmax"), topology)
+    parts = gather_parts(RankedNetwork(shape, Alone(), loss="cross-entropy"))
+    assert parts is not None
+    written = onnx.load_from_string(export_sharded(shape, parts))
+
+    draft = draft_network(found, TABLE)
+    drafted = onnx.load_from_string(draft_file(draft))
+
+    assert [_told(one) for one in drafted.graph.node] == [_told(one) for one in written.graph.node]
+    sizes = [
+        {one.name: (one.data_type, tuple(one.dims)) for one in model.graph.initializer}
+        for model in (drafted, written)
+    ]
+    assert sizes[0] == sizes[1]
+    for one in written.graph.initializer:
+        if one.name.endswith("columns"):
+            [same] = [other for other in drafted.graph.initializer if other.name == one.name]
+            np.testing.assert_array_equal(numpy_helper.to_array(one), numpy_helper.to_array(same))
+    held = sum(4 * np.prod(dims) for name, (_, dims) in sizes[1].items() if "columns" not in name)
+    assert file_bytes(draft) >= 4 * stored(found, TABLE) >= held
+    onnx.checker.check_model(drafted, full_check=True)
+
+
+def _told(node: onnx.NodeProto) -> tuple[object, ...]:
+    """Return what a node is, but for the name of the last one."""
+    name = "last" if node.op_type == "Softmax" else node.name
+    return (node.op_type, name, list(node.input), sorted(map(str, node.attribute)))
+
+
+def test_the_plan_of_shards_sees_what_they_cost() -> None:
+    wide = tuple((node, node + 1) for node in range(4))
+    row = LayerGraph(widths=(512, 512, 512), links=wide)
+    few = msgspec.structs.replace(row, topology=Topology(shards=16, halo=1))
+
+    whole, divided = (
+        sum(block.macs for block in cut_into_blocks(draft_network(one, TABLE), "paper").blocks)
+        for one in (row, few)
+    )
+
+    assert divided == few.macs(64, 10) < whole / 4

@@ -1,5 +1,6 @@
 """What genomes mean in the spaces of layers and of convolutions."""
 
+import dataclasses
 from itertools import pairwise
 from typing import Any
 
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 
 from evener.artifacts.conv_stack import Block, ConvStack
 from evener.artifacts.layer_graph import LayerGraph, Recipe
+from evener.artifacts.topology import Halo, Topology
 from evener.errors import InputError
 from evener.search.chain_space import ChainSpace
 from evener.search.conv_space import ConvSpace
+from evener.search.genes import write_levels
 from evener.search.layer_space import LayerSpace
 from evener.search.space import Space
 
@@ -20,6 +23,8 @@ SPACES: list[Space[Any]] = [
     LayerSpace(),
     LayerSpace(depth=3, activations=("relu", "tanh", "gelu"), recipes=True),
     LayerSpace(depth=12, density=0.2, max_nodes=None),
+    ChainSpace(recipes=True, activations=("relu", "tanh")),
+    ChainSpace(widths=(4, 8, 32), shards=(1, 2, 4, 8), halos=(0, 1, 3, "full"), outputs=3),
     ConvSpace(),
     ConvSpace(stages=2, blocks=3, activations=("relu", "gelu"), recipes=True, picture_channels=3),
 ]
@@ -108,8 +113,11 @@ def test_what_a_space_decodes_it_encodes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = ChainSpace(activations=("relu", "tanh"), recipes=True)
     blocks = ConvSpace(heads=("mean", "flatten"), activations=("relu", "tanh"), recipes=True)
+    divided = ChainSpace(shards=(1, 2, 8), halos=("full", 0, 2), outputs=10)
     for row in rows.decode(rows.draw(3, rng)):
         assert rows.decode(rows.encode(row)) == (row,)
+    for row in divided.decode(divided.draw(3, rng)):
+        assert divided.decode(divided.encode(row)) == (row,)
     for stack in blocks.decode(blocks.draw(3, rng)):
         assert blocks.decode(blocks.encode(stack)) == (stack,)
 
@@ -156,6 +164,26 @@ def test_channels_and_hidden_units_that_a_space_has_not_become_the_nearest() -> 
             ConvSpace(heads=("mean",)),
             ConvStack(blocks=(Block(kind="conv1x1", channels=8),), head="flatten"),
             "the space has the heads mean; give another network",
+        ),
+        (
+            LayerSpace(),
+            LayerGraph(widths=(8,), links=((0, 1), (1, 2)), topology=Topology(shards=2, halo=0)),
+            "the space has no shards; leave out the topology",
+        ),
+        (
+            ChainSpace(),
+            LayerGraph(widths=(8,), links=((0, 1), (1, 2)), topology=Topology(shards=2, halo=0)),
+            "the space has no shards; leave out the topology",
+        ),
+        (
+            ChainSpace(shards=(4,), halos=(0,)),
+            LayerGraph(widths=(8,), links=((0, 1), (1, 2)), topology=Topology(shards=2, halo=0)),
+            "the space has shards 4 and halos 0; add 2 and 0",
+        ),
+        (
+            ChainSpace(shards=(4,), halos=(0,), outputs=10),
+            LayerGraph(widths=(32,), links=((0, 1), (1, 2))),
+            "each neuron sees all of the layer before, and the space has only divided networks",
         ),
     ],
 )
@@ -252,3 +280,66 @@ def test_a_stack_without_a_convolution_breaks_the_limits() -> None:
 def test_blocks_that_do_not_fit_are_refused(block: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         ConvStack(blocks=(Block(kind="conv3x3", channels=8), Block(**block)))
+
+
+DIVIDED = ChainSpace(depth=2, widths=(8, 32), shards=(1, 2, 4), halos=(1, 4, "full"), outputs=4)
+
+
+def divided(hidden: tuple[int, ...], shards: int, halo: Halo) -> np.ndarray:
+    """Return a genome of hidden layers, shards and halo."""
+    widths = [(0, *DIVIDED.widths).index(one) for one in (*hidden, 0, 0)[:2]]
+    levels = [*widths, 0, DIVIDED.shards.index(shards), DIVIDED.halos.index(halo)]
+    return write_levels(np.array([levels]), DIVIDED.genes)
+
+
+def test_shards_and_halo_are_genes_behind_the_others() -> None:
+    [network] = DIVIDED.decode(divided((32, 8), 4, 1))
+
+    assert network == LayerGraph(
+        widths=(32, 8), links=((0, 1), (1, 2), (2, 3)), topology=Topology(shards=4, halo=1)
+    )
+    without = ChainSpace(depth=2, widths=(8, 32))
+    assert DIVIDED.genes[: len(without.genes)] == without.genes
+
+
+@pytest.mark.parametrize(
+    ("hidden", "shards", "halo"),
+    [
+        ((32, 8), 1, 1),  # of one shard
+        ((32, 8), 4, "full"),
+        ((), 4, 1),  # the whole input is seen
+        ((8,), 2, 4),  # so wide a halo that all is
+    ],
+)
+def test_where_all_see_all_shards_and_halo_are_silent(
+    hidden: tuple[int, ...], shards: int, halo: Halo
+) -> None:
+    genomes = np.concatenate([divided(hidden, shards, halo), divided(hidden, 1, "full")])
+
+    one, other = DIVIDED.decode(genomes)
+
+    assert one == other
+    assert one.divided is None
+    assert one.id == ChainSpace(depth=2, widths=(8, 32)).decode(genomes[:1, :-4])[0].id
+    assert DIVIDED.loci(genomes)[:, -2:].tolist() == [[-1, -1], [-1, -1]]
+
+
+def test_two_topologies_of_one_network_are_one_genome_of_the_first() -> None:
+    space = dataclasses.replace(DIVIDED, outputs=2)
+    genomes = np.concatenate([divided((32,), shards, 1) for shards in (2, 4)])
+
+    one, other = space.decode(genomes)
+
+    assert one == other
+    assert one.divided == Topology(shards=2, halo=1)  # each of two outputs is a shard
+    assert len(set(DIVIDED.decode(genomes))) == 2
+
+
+def test_no_genomes_have_no_loci() -> None:
+    assert DIVIDED.loci(np.zeros((0, DIVIDED.length), bool)).shape == (0, 5)
+
+
+@pytest.mark.parametrize("wrong", [{"halos": ()}, {"shards": ()}, {"recipes": True}])
+def test_shards_beside_what_they_do_not_go_with_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="give both, and no recipes, or neither"):
+        dataclasses.replace(DIVIDED, **wrong)

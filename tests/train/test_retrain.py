@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
+from evener.artifacts.networks import chain_of
 from evener.artifacts.project import DataSection, TrainSection
+from evener.artifacts.topology import Topology
+from evener.comm.alone import Alone
 from evener.data.load import load_dataset
 from evener.errors import InputError
 
@@ -16,6 +19,7 @@ pytest.importorskip("torch", reason="training needs the extra 'train'")
 
 from evener.train import retrain
 from evener.train.retrain import LATE, Found, Full, Gone, train_in_full
+from evener.train.sharded_fit import fit_sharded
 from evener.train.trials import Rows
 
 SECTION = DataSection(source="digits")
@@ -94,3 +98,25 @@ def test_answers_that_are_no_numbers_are_told(monkeypatch: pytest.MonkeyPatch) -
 def test_rows_that_changed_end_it_for_all() -> None:
     with pytest.raises(InputError, match="changed during the search"):
         train_in_full(Rows(".", SECTION, "another"), TRAIN, None, full())
+
+
+def test_a_divided_network_is_trained_by_shards_and_stops_when_the_time_is_up() -> None:
+    divided = LayerGraph(
+        widths=(16, 16),
+        links=((0, 1), (1, 2), (2, 3)),
+        topology=Topology(shards=4, halo=1),
+    )
+    section = TrainSection(epochs=2)
+
+    found = train_in_full(ROWS, section, None, full(divided))
+
+    sharded = fit_sharded(
+        chain_of(divided),
+        DATASET,
+        TrainSection(epochs=2, shards=4, halo=1, refit=False),
+        Alone(),
+        spread=Spread(),
+    )
+    assert found == Found(sharded.validation["accuracy"], sharded.test["accuracy"])
+    long = TrainSection(epochs=100_000)
+    assert train_in_full(ROWS, long, time.time() + 0.5, full(divided)) == LATE

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from onnx import numpy_helper
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.layer_graph import Spread
 from evener.artifacts.project import TrainSection
 from evener.comm.alone import Alone
 from evener.comm.communicator import Communicator
@@ -21,6 +22,8 @@ from evener.data.dataset import Dataset, SplitName
 from evener.errors import DivergedError, EvenerError, InputError, InvalidDataError
 from evener.train import sharded_fit
 from evener.train.answers import whole_answers
+from evener.train.population.divided import draw_divided, masks_of
+from evener.train.population.individual import Individual
 from evener.train.ranked import RankedNetwork
 from evener.train.sharded_fit import OnEpoch, ShardedFit, fit_sharded
 from evener.train.verify import TOLERANCE, answers
@@ -191,3 +194,34 @@ def test_answers_that_are_no_numbers_are_refused(
     section = TrainSection(epochs=1, shards=4, halo=2, refit=refit)
     with pytest.raises(InvalidDataError, match=f"answers to 60 of 60 {part} rows of rings are no"):
         fitted(rings, section)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_it_begins_as_an_individual_of_a_population_does_where_a_spread_is_given(
+    rings: Dataset, ranks: int
+) -> None:
+    section = msgspec.structs.replace(HALO, epochs=1, learning_rate=1e-9, seed=3)
+    widths = (3, *SMALL.hidden, 2)
+    individual = Individual(widths=widths, seed=3, weight_variance=1.5, bias_variance=0.2)
+    drawn = draw_divided(individual, masks_of(section.topology, widths))
+
+    def program(communicator: Communicator) -> ShardedFit:
+        spread = Spread(weight_variance=1.5, bias_variance=0.2)
+        return fit_sharded(SMALL, rings, section, communicator, spread=spread)
+
+    found = program(Alone()) if ranks == 1 else run_ranks(ranks, program)[0]
+
+    weights = weights_of(found)
+    for layer in (2, 3):  # the first one standardises too
+        expected = drawn.links[layer - 1, layer].T
+        np.testing.assert_allclose(weights[f"layer{layer}.weight"], expected, atol=1e-5)
+        np.testing.assert_allclose(
+            weights[f"layer{layer}.bias"], drawn.biases[layer - 1], atol=1e-5
+        )
+
+
+def test_what_is_raised_at_a_step_ends_it(rings: Dataset) -> None:
+    steps = iter(range(3))
+
+    with pytest.raises(StopIteration):
+        fit_sharded(SMALL, rings, HALO, Alone(), on_step=lambda: next(steps))

@@ -13,11 +13,13 @@ import torch
 
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.project import DataSection
+from evener.artifacts.topology import Topology
 from evener.data.dataset import Dataset
 from evener.errors import InputError
 from evener.train import trials
 from evener.train.head import smoothed
 from evener.train.population.course import Rows as Lesson
+from evener.train.population.divided import masks_of
 from evener.train.population.state import State
 from evener.train.population.training import train_population
 from evener.train.trials import Rows, Terms, Trial, score_rows, score_together, try_together
@@ -232,3 +234,48 @@ def test_what_was_scored_says_what_it_learned_and_what_failed_nothing(rings: Dat
     assert whole.learned is not None
     assert set(whole.learned.links) == set(CHAIN.links)
     assert failed.learned is None
+
+
+ROW = LayerGraph(widths=(16, 12), links=((0, 1), (1, 2), (2, 3)))
+DIVIDED = msgspec.structs.replace(ROW, topology=Topology(shards=4, halo=1))
+MASKS = masks_of(DIVIDED.divided, (3, 16, 12, 2))
+
+
+def test_a_divided_network_learns_by_the_weights_that_it_has(rings: Dataset) -> None:
+    [divided, row] = try_together([trial(DIVIDED), trial(ROW)], rings, TERMS)
+
+    assert divided.score.macs == DIVIDED.macs(3, 2) < row.score.macs
+    assert divided.score.quality is not None
+    assert divided.score.quality > 0.8
+    assert divided.learned is not None
+    for link, mask in MASKS.items():
+        assert not divided.learned.links[link][~mask].any()
+        assert divided.learned.links[link][mask].all()
+    assert divided.score == score_together([trial(DIVIDED)], rings, TERMS)[0]
+    assert row.score == score_together([trial(ROW)], rings, TERMS)[0]
+
+
+@pytest.mark.parametrize(
+    ("parent", "child"), [(DIVIDED, DIVIDED), (DIVIDED, ROW), (ROW, DIVIDED)], ids=str
+)
+def test_a_child_that_is_divided_otherwise_keeps_to_its_own_weights(
+    parent: LayerGraph, child: LayerGraph, rings: Dataset
+) -> None:
+    [known] = try_together([trial(parent)], rings, TERMS)
+    assert known.learned is not None
+    unmasked = replace(known.learned, masks={})  # as it lies in a file
+    heir = msgspec.structs.replace(trial(child), parents=((parent, unmasked),))
+    still = msgspec.structs.replace(TERMS, epochs=1, learning_rate=1e-9)
+
+    [begun] = try_together([heir], rings, still)
+
+    assert begun.learned is not None
+    kept = msgspec.structs.replace(TERMS, epochs=1)
+    [on] = try_together([heir], rings, kept)
+    assert on.learned is not None
+    if child is DIVIDED:
+        assert all(not on.learned.links[link][~mask].any() for link, mask in MASKS.items())
+    else:
+        assert on.learned.links[1, 2][~MASKS[1, 2]].any()
+    if parent is DIVIDED:  # all that it has is inherited, and so its function
+        assert begun.score.quality == pytest.approx(known.score.quality, abs=0.02)

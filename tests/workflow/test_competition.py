@@ -4,7 +4,9 @@ import pytest
 
 from evener.artifacts.layer_graph import LayerGraph, Recipe
 from evener.artifacts.project import DataSection
+from evener.artifacts.topology import Topology
 from evener.data.load import load_dataset
+from evener.errors import InputError
 from evener.search.competition import CREDITS, Credit
 from evener.workflow.competition import Match, compete_layers
 
@@ -37,3 +39,15 @@ def test_the_same_seed_gives_the_same_champion(tmp_path_factory: pytest.TempPath
 
     assert once.error == again.error
     assert [one.winners for one in once.sweeps] == [one.winners for one in again.sweeps]
+
+
+def test_layers_that_are_divided_into_shards_do_not_compete(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    digits = load_dataset(DataSection(source="digits"), tmp_path_factory.getbasetemp())
+    row = LayerGraph(
+        widths=(16, 16), links=((0, 1), (1, 2), (2, 3)), topology=Topology(shards=4, halo=0)
+    )
+
+    with pytest.raises(InputError, match="layers compete where they are whole; leave out the topo"):
+        compete_layers(row, digits, MATCH)

@@ -3,13 +3,16 @@
 import re
 from typing import Final, get_args
 
+import msgspec
+
 from evener.artifacts.conv_stack import Block, BlockKind, ConvStack, HeadKind
 from evener.artifacts.layer_graph import Activation, LayerGraph
+from evener.artifacts.topology import Halo, Topology
 from evener.errors import InputError
 
 _LAYERS: Final = re.compile(
     r"(?:layers )?(?P<widths>none|\d+(?:-\d+)*)(?: (?P<activation>[a-z]+))?"
-    r"(?:, (?P<links>\d+) links?)?"
+    r"(?:, (?P<links>\d+) links?)?(?:, (?P<shards>\d+) shards?, halo (?P<halo>\d+|full))?"
 )
 _BLOCK: Final = re.compile(
     r"(?P<kind>[a-z]+\dx\d)\((?P<channels>\d+)\)(?P<half>/2)?(?P<residual>\+)?"
@@ -55,7 +58,15 @@ def read_network(text: str, activation: Activation = "relu") -> LayerGraph | Con
         widths=widths,
         links=tuple((node, node + 1) for node in range(links)),
         activation=_activation(found["activation"] or activation, text),
+        topology=_topology(found["shards"], found["halo"], text),
     )
+
+
+def _topology(shards: str | None, halo: str | None, text: str) -> Topology | msgspec.UnsetType:
+    if shards is None or halo is None:
+        return msgspec.UNSET
+    seen: Halo = "full" if halo == "full" else _number(halo, text)
+    return Topology(shards=_number(shards, text), halo=seen)
 
 
 def _read_blocks(words: str, activation: str, text: str) -> ConvStack:

@@ -5,6 +5,7 @@ import msgspec
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.layer_graph import LayerGraph
+from evener.artifacts.topology import Topology
 from evener.errors import InputError
 
 Network = Architecture | LayerGraph | ConvStack
@@ -58,6 +59,21 @@ def weights(network: Network, ends: Ends) -> int:
     return network.weights(ends.features, ends.outputs)
 
 
+def stored(network: Network, ends: Ends) -> int:
+    """Count the numbers of four bytes that a network's file has for what training sets.
+
+    Args:
+        network: any.
+        ends: its inputs and outputs.
+
+    Raises:
+        InputError: it reads pictures, and rows are none.
+    """
+    if isinstance(network, LayerGraph):
+        return network.stored(ends.features, ends.outputs)
+    return weights(network, ends)
+
+
 def units(network: Network) -> int:
     """Count the hidden units of layers, or the channels that blocks of convolutions make.
 
@@ -84,8 +100,15 @@ def picture_of(network: ConvStack, ends: Ends) -> tuple[int, int, int]:
     return ends.picture
 
 
+def topology_of(network: Network) -> Topology | None:
+    """Return how a network's neurons are divided into shards; None if they are not."""
+    return network.divided if isinstance(network, LayerGraph) else None
+
+
 def chain_of(network: Network) -> Architecture:
     """Return a network as layers one behind another, which shards can be trained of.
+
+    How it is divided already is left out; see `topology_of`.
 
     Raises:
         InputError: it is none, or its recipe evolved with it.

@@ -15,7 +15,7 @@ from evener.artifacts.requirements import Requirement, parse_requirement
 from evener.artifacts.search_section import SearchSection as SearchSection
 from evener.artifacts.search_section import check_search, with_preset
 from evener.artifacts.train_section import TrainSection as TrainSection
-from evener.artifacts.train_section import check_train
+from evener.artifacts.train_section import check_search_of_shards, check_train
 from evener.errors import InvalidFileError, InvalidProjectError
 
 FILE_NAME: Final = "evener.toml"
@@ -209,6 +209,7 @@ def _check_values(project: Project) -> None:
     check_train(project.train)
     _check_place(project.plan)
     check_search(project.search)
+    check_search_of_shards(project.train, project.search.shards)
     _check_delivery(project)
     _check_address(project.serve)
 

@@ -10,6 +10,7 @@ from evener import units
 from evener.artifacts.layer_graph import Activation
 from evener.artifacts.named_network import read_network
 from evener.artifacts.table1 import TABLE_1
+from evener.artifacts.topology import Halo
 from evener.errors import InputError, InvalidProjectError
 
 AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
@@ -47,6 +48,9 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         max_nodes: most units of all hidden layers together.
         activations: of hidden layers, one for a whole network.
         links: "any" if a layer may feed every later one, "chain" for the next one only.
+        shards: into how many the neurons of a network may be divided, of "chain"; none if no
+            network is. With 1 of them among others, some networks are not.
+        halos: neurons of either neighbour that a shard may see: "boundary" for 1, "full" for all.
         density: probability of a link in the first genomes.
         base_models: networks that the first generation begins with, as a search prints them, such
             as "64-32 relu" or "conv3x3(8)/2 conv3x3(16), flattened, relu"; sizes become the nearest
@@ -91,6 +95,8 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     max_nodes: int = 1024
     activations: tuple[Activation, ...] = ("relu", "gelu")
     links: Links = "any"
+    shards: tuple[int, ...] = ()
+    halos: tuple[int | Literal["full", "boundary"], ...] = ()
     density: float = 0.75
     start: StartName = "critical"
     base_models: tuple[str, ...] = ()
@@ -136,6 +142,17 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
                 key="search.algorithm",
             )
         return msgspec.structs.replace(self, links="chain", recipes=False)
+
+    @property
+    def halos_in_order(self) -> tuple[Halo, ...]:
+        """The halos as numbers, the narrowest first, and those of all neurons last.
+
+        Example:
+            >>> SearchSection(halos=("full", 8, "boundary")).halos_in_order
+            (1, 8, 'full')
+        """
+        numbers = sorted(_neurons(one) for one in self.halos if one != "full")
+        return (*numbers, "full") if "full" in self.halos else tuple(numbers)
 
     @property
     def rungs(self) -> tuple[int, ...]:
@@ -190,6 +207,7 @@ _LEAST: Final[Mapping[str, int]] = {
     "seeds": 3,
     "together": 1,
 }
+_MOST_SHARDS: Final = 1024  # of units that all hidden layers have by default
 _MOST: Final[Mapping[str, tuple[int, str]]] = {
     "population": (10_000, ", all of which are held in memory"),
     "depth": (50, ""),
@@ -240,6 +258,7 @@ def check_search(search: SearchSection) -> None:
     _check_base_models(search)
     _check_papers(search)
     _check_coevolution(search)
+    _check_shards(search)
     _check_budget(search.budget)
 
 
@@ -300,11 +319,65 @@ def _check_coevolution(search: SearchSection) -> None:
 
 
 def _check_sizes(search: SearchSection) -> None:
-    for name, sizes in (("widths", search.widths), ("channels", search.channels)):
+    for name, sizes in (
+        ("widths", search.widths),
+        ("channels", search.channels),
+        ("shards", search.shards),
+    ):
         if any(one >= next_ for one, next_ in pairwise(sizes)) or (sizes and sizes[0] < 1):
             raise _wrong(name, list(sizes), "must be numbers from 1 up, in rising order")
     if not search.channels:
         raise _wrong("channels", [], "is empty: write [8, 16, 32], or others to choose from")
+
+
+def _neurons(halo: int | Literal["full", "boundary"]) -> int:
+    return halo if isinstance(halo, int) else 1
+
+
+def _check_shards(search: SearchSection) -> None:
+    if not search.shards and not search.halos:
+        return
+    examples = {"shards": "[1, 2, 4]", "halos": '["full", 1, 8]'}
+    for name, other in (("shards", "halos"), ("halos", "shards")):
+        if not getattr(search, other):
+            raise _wrong(
+                name,
+                _text(getattr(search, name)),
+                f"divides no network without search.{other}: write {other} = {examples[other]}, or "
+                "leave out both",
+            )
+    if search.shards[-1] > _MOST_SHARDS:
+        raise _wrong("shards", _text(search.shards), f"must be at most {_MOST_SHARDS} each")
+    halos = search.halos_in_order
+    narrowest = halos[0]
+    if len(set(halos)) < len(search.halos) or (narrowest != "full" and narrowest < 0):
+        raise _wrong(
+            "halos", _text(search.halos), "must be different numbers from 0 up, or full, once each"
+        )
+    if search.shards == (1,) or halos == ("full",):
+        name = "shards" if search.shards == (1,) else "halos"
+        raise _wrong(
+            name,
+            _text(getattr(search, name)),
+            f"divides no network: write {name} = {examples[name]}, or leave out shards and halos",
+        )
+    for name, value, wanted in (
+        ("algorithm", search.algorithm == "coevolution", "another algorithm"),
+        ("networks", search.networks == "blocks", '"layers"'),
+        ("links", search.links != "chain", '"chain"'),
+        ("recipes", search.recipes, "false"),
+    ):
+        if value:
+            raise _wrong(
+                name,
+                _text(getattr(search, name)),
+                "does not go with search.shards, which divide layers one behind another that AdamW "
+                f"trains: write {wanted}, or leave out shards and halos",
+            )
+
+
+def _text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _check_budget(budget: str) -> None:

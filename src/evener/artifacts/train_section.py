@@ -1,5 +1,6 @@
 """The section [train] of a project: how the chosen network is trained, and on how many ranks."""
 
+from collections.abc import Sequence
 from math import ceil
 from typing import Literal
 
@@ -76,6 +77,16 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """Whether shards of a network are trained, on one rank or more."""
         return self != self.plain
 
+    def of(self, topology: Topology | None) -> "TrainSection":
+        """Return the same for a network that is divided into shards already; itself for None.
+
+        Args:
+            topology: shards and halo of the network.
+        """
+        if topology is None:
+            return self
+        return msgspec.structs.replace(self, shards=topology.shards, halo=topology.halo)
+
     @property
     def chooses(self) -> "TrainSection":
         """The same for networks of which one is to be chosen by the validation rows."""
@@ -129,7 +140,8 @@ def check_train(train: TrainSection) -> None:
             key="train.prune",
         )
     _check_ranks(train)
-    _check_for_one_rank(train)
+    if train.sharded:
+        _check_plain(train, "train.ranks and train.shards", "one rank")
 
 
 def _check_ranks(train: TrainSection) -> None:
@@ -160,7 +172,42 @@ def _check_ranks(train: TrainSection) -> None:
         )
 
 
-def _check_for_one_rank(train: TrainSection) -> None:
+def check_search_of_shards(train: TrainSection, shards: Sequence[int]) -> None:
+    """Check what no type says where the search decides how a network is divided.
+
+    Args:
+        train: how it is trained.
+        shards: into how many it may be divided; none if it is not.
+
+    Raises:
+        InvalidProjectError: both sections say how, or the training is for networks that are not
+            divided, or for more ranks than there may be shards.
+    """
+    divided = [one for one in shards if one > 1]
+    if not divided:
+        return
+    for key, is_set in (("shards", train.shards is not None), ("halo", train.halo != "full")):
+        if is_set:
+            value = msgspec.json.encode(getattr(train, key)).decode()
+            raise InvalidProjectError(
+                f"train.{key} = {value} divides the network that search.shards = {list(shards)} "
+                "would divide: leave out train.shards and train.halo for what the search finds, or "
+                "search.shards and search.halos",
+                key=f"train.{key}",
+            )
+    _check_plain(train, "search.shards and search.halos", "networks that are not divided")
+    each = train.ranks // train.replicas
+    if divided[0] < each:
+        raise InvalidProjectError(
+            f"train.ranks = {train.ranks} has {each} ranks for each replica, and search.shards = "
+            f"{list(shards)} may divide a network into {divided[0]}: a rank has one shard or more; "
+            f"give {each} shards or more, or fewer ranks",
+            key="train.ranks",
+        )
+
+
+def _check_plain(train: TrainSection, others: str, what: str) -> None:
+    """Refuse what divided networks are not trained by."""
     for key, is_set in (
         ("class_weight", train.class_weight != "none"),
         ("dropout", train.dropout > 0),
@@ -168,10 +215,9 @@ def _check_for_one_rank(train: TrainSection) -> None:
         ("shift", train.shift > 0),
         ("mirror", train.mirror),
     ):
-        if is_set and train.sharded:
+        if is_set:
             value = msgspec.json.encode(getattr(train, key)).decode()
             raise InvalidProjectError(
-                f"train.{key} = {value} is for one rank: leave it out, or train.ranks and "
-                "train.shards",
+                f"train.{key} = {value} is for {what}: leave it out, or {others}",
                 key=f"train.{key}",
             )

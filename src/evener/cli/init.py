@@ -51,6 +51,8 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # max_nodes = 1024        # most units of all hidden layers
 # activations = ["relu", "gelu"]
 # links = "any"           # or "chain", for layers one behind another
+# shards = []             # [1, 2, 4]: into how many shards a chain's layers may be divided
+# halos = []              # ["full", 1, 8]: neurons of its neighbours that a shard may see
 # density = 0.75          # of links in the first networks
 # start = "critical"      # or "ordered", "chaotic", "random": where weights begin
 # base_models = []        # networks that the first generation begins with, such as "64-32 relu"

@@ -8,18 +8,22 @@ plans thousands of networks draws none.
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from math import prod, sqrt
 from typing import Final
 
 import numpy as np
 import onnx_ir as ir
+from numpy.typing import NDArray
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import Block, ConvStack
 from evener.artifacts.layer_graph import Activation, LayerGraph
-from evener.artifacts.networks import Ends
+from evener.artifacts.networks import Ends, topology_of
 from evener.artifacts.networks import Network as Found
 from evener.artifacts.tensor import Tensor
+from evener.artifacts.topology import Topology
+from evener.artifacts.windows import Window, windows_of, written_dense
 from evener.errors import InputError
 from evener.network.model import Network
 
@@ -59,12 +63,15 @@ def draft_network(found: Found, ends: Ends, *, seed: int = 0) -> Network:
     """
     sketch = _Sketch(seed)
     features = sketch.input("features", (1, ends.features))
-    values = sketch.standardise(features)
+    topology = topology_of(found)
     if isinstance(found, ConvStack):
-        sums = _draw_stack(sketch, found, ends, values)
+        sums = _draw_stack(sketch, found, ends, sketch.standardise(features))
+    elif topology is None:
+        sums = _draw_layers(sketch, _as_graph(found), ends, sketch.standardise(features))
     else:
-        sums = _draw_layers(sketch, _as_graph(found), ends, values)
-    answer = sketch.node("Softmax", "probabilities", [sums], sums.shape, axis=-1)
+        sums = _draw_divided(sketch, _as_graph(found), topology, ends, features)
+    axis = -1 if topology is None else 1
+    answer = sketch.node("Softmax", "probabilities", [sums], sums.shape, axis=axis)
     outputs = (Tensor(name="probabilities", shape=(1, ends.outputs), dtype="float32"),)
     return Network(
         name=str(found),
@@ -119,6 +126,42 @@ def _draw_layers(sketch: "_Sketch", graph: LayerGraph, ends: Ends, values: ir.Va
         sums = sketch.dense(name, seen, width)
         made.append(sums if node == graph.output else sketch.activate(graph.activation, sums))
     return made[-1]
+
+
+def _draw_divided(
+    sketch: "_Sketch", graph: LayerGraph, topology: Topology, ends: Ends, now: ir.Value
+) -> ir.Value:
+    """Add layers as `evener.train.sharded_onnx` writes them, which standardises in the first."""
+    widths = (ends.features, *graph.widths, ends.outputs)
+    for layer in range(1, len(widths)):
+        if written_dense(topology, widths, layer):
+            now = sketch.dense(f"layer{layer}", now, widths[layer])
+        else:
+            now = _draw_shards(sketch, layer, windows_of(topology, widths, layer), now)
+        if layer < graph.output:
+            now = sketch.activate(graph.activation, now, f"layer{layer}")
+    return now
+
+
+def _draw_shards(
+    sketch: "_Sketch", layer: int, windows: Sequence[Window], before: ir.Value
+) -> ir.Value:
+    """Add one layer of shards, those of equal shape as one batched product."""
+    there = [one for one in windows if one.neurons]
+    width = _shape(before)[-1]
+    values = sketch.node("Transpose", f"layer{layer}.values", [before], (width, 1), perm=[1, 0])
+    made = []
+    equal = [list(some) for _, some in groupby(there, key=lambda one: (one.neurons, one.count))]
+    for place, run in enumerate(equal):
+        name = f"layer{layer}.run{place}"
+        now = sketch.batch(name, values, run, width)
+        made.append(sketch.flat(name, now) if len(equal) > 1 else now)
+    if len(made) > 1:
+        neurons = sum(one.neurons for one in there)
+        now = sketch.node("Concat", f"layer{layer}.neurons", made, (neurons, 1), axis=0)
+    else:
+        now = sketch.flat(f"layer{layer}", made[0])
+    return sketch.node("Transpose", f"layer{layer}.sums", [now], _shape(now)[::-1], perm=[1, 0])
 
 
 def _draw_stack(sketch: "_Sketch", stack: ConvStack, ends: Ends, values: ir.Value) -> ir.Value:
@@ -228,9 +271,10 @@ class _Sketch:
             strides=[stride] * _PLACES,
         )
 
-    def activate(self, activation: Activation, sums: ir.Value) -> ir.Value:
-        """Add an activation."""
-        return self.node(_OPERATORS[activation], f"{sums.name}.{activation}", [sums], sums.shape)
+    def activate(self, activation: Activation, sums: ir.Value, name: str | None = None) -> ir.Value:
+        """Add an activation, whose name begins with that of the sums if no other is given."""
+        called = f"{name or sums.name}.{activation}"
+        return self.node(_OPERATORS[activation], called, [sums], sums.shape)
 
     def node(
         self,
@@ -251,11 +295,27 @@ class _Sketch:
 
     def numbers(self, name: str, numbers: Sequence[int]) -> ir.Value:
         """Return integers that are no weights."""
-        tensor = ir.tensor(np.array(numbers, np.int64), name=name)
-        value = _value(name, (len(numbers),), ir.DataType.INT64)
-        value.const_value = tensor
-        self._weights.append(value)
-        return value
+        return self._constant(name, np.array(numbers, np.int64))
+
+    def batch(self, name: str, values: ir.Value, shards: Sequence[Window], width: int) -> ir.Value:
+        """Add the products of shards of one shape with what each sees of a ring of neurons."""
+        neurons, count = shards[0].neurons, shards[0].count
+        starts = np.array([[one.start] for one in shards], np.int64)
+        columns = self._constant(f"{name}.columns", (starts + np.arange(count)) % width)
+        seen = self.node(
+            "Gather", f"{name}.seen", [values, columns], (len(shards), count, 1), axis=0
+        )
+        shape = (len(shards), neurons, 1)
+        weight = self._weight(f"{name}.weight", (len(shards), neurons, count))
+        products = self.node("MatMul", f"{name}.products", [weight, seen], shape)
+        bias = self._weight(f"{name}.bias", shape, constant=0.0)
+        return self.node("Add", f"{name}.shards", [products, bias], shape)
+
+    def flat(self, name: str, shards: ir.Value) -> ir.Value:
+        """Add what puts the neurons of shards one behind the other."""
+        neurons = prod(_shape(shards))
+        shape = self.numbers(f"{name}.shape", (neurons, -1))
+        return self.node("Reshape", f"{name}.flat", [shards, shape], (neurons, 1))
 
     def finish(self, features: ir.Value, answer: ir.Value) -> ir.Model:
         """Return the model."""
@@ -268,6 +328,12 @@ class _Sketch:
             name="network",
         )
         return ir.Model(graph, ir_version=_IR_VERSION, producer_name="evener")
+
+    def _constant(self, name: str, numbers: NDArray[np.int64]) -> ir.Value:
+        value = _value(name, numbers.shape, ir.DataType.INT64)
+        value.const_value = ir.tensor(numbers, name=name)
+        self._weights.append(value)
+        return value
 
     def _weight(self, name: str, shape: Sequence[int], constant: float | None = None) -> ir.Value:
         value = _value(name, shape)

@@ -104,7 +104,7 @@ class LayerSpace:
         Each width becomes the nearest that the space has, by their ratio.
 
         Raises:
-            InputError: too many layers, or an activation or a recipe that the space has not.
+            InputError: too many layers, or an activation, recipe or shards that the space has not.
         """
         hidden = len(graph.widths)
         if hidden > self.depth:
@@ -112,6 +112,8 @@ class LayerSpace:
                 f"{graph} has {hidden} hidden layers, the space {self.depth}: give a depth of "
                 f"{hidden} or more"
             )
+        if graph.divided is not None:
+            raise InputError(f"{graph}: the space has no shards; leave out the topology")
         nodes = [*range(hidden + 1), self.nodes - 1]
         matrix = np.zeros((1, self.nodes, self.nodes), bool)
         for start, end in graph.links:

@@ -31,7 +31,7 @@ class GraphLayers(nn.Module):
         dropout: probability with which a hidden unit is left out of a step.
 
     Raises:
-        InputError: a layer that nothing feeds.
+        InputError: a layer that nothing feeds, or layers that are divided into shards.
     """
 
     def __init__(
@@ -49,6 +49,8 @@ class GraphLayers(nn.Module):
             [start for start, end in graph.links if end == node]
             for node in range(1, graph.output + 1)
         ]
+        if graph.divided is not None:
+            raise InputError(f"{graph}: shards are trained by `evener.train.sharded_fit`, not here")
         if not all(self._sources):
             raise InputError(
                 f"{graph}: a layer that nothing feeds; leave out what computes nothing"

@@ -1,6 +1,7 @@
 """Train networks in full, from scratch, to see what is left of how good they seemed."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 
@@ -8,9 +9,12 @@ import msgspec
 
 from evener.artifacts.dataset import MAIN_METRIC
 from evener.artifacts.layer_graph import Spread
-from evener.artifacts.networks import Network
+from evener.artifacts.networks import Network, chain_of, topology_of
 from evener.artifacts.project import TrainSection
-from evener.train.fit import train_network
+from evener.comm.alone import Alone
+from evener.data.dataset import Dataset
+from evener.train.fit import Trained, train_network
+from evener.train.sharded_fit import ShardedFit, fit_sharded
 from evener.train.shrink import Shrink
 from evener.train.trial_rows import Rows
 
@@ -94,21 +98,40 @@ def train_in_full(
 
     try:
         see()  # before a network is made
-        trained = train_network(
-            one.network,
-            dataset,
-            msgspec.structs.replace(section.chooses, seed=one.seed),
-            spread=one.spread,
-            on_step=see,
-            shrink=shrink,
+        trained = _trained(
+            one, dataset, msgspec.structs.replace(section.chooses, seed=one.seed), see, shrink
         )
     except _LateError:
         return LATE
     except Exception as error:  # noqa: BLE001 - the contract: a failure is told, and ends no other
         return Gone(str(error) or type(error).__name__)
     metric = MAIN_METRIC[dataset.task]
-    unpruned = None if trained.pruned is None else trained.pruned.validation[metric]
+    pruned = trained.pruned if isinstance(trained, Trained) else None
+    unpruned = None if pruned is None else pruned.validation[metric]
     found = Found(trained.validation[metric], trained.test[metric], unpruned)
     if not (isfinite(found.validation) and isfinite(found.test)):
         return Gone("its answers, trained in full, are no finite numbers; lower its learning rate")
     return found
+
+
+def _trained(
+    one: Full,
+    dataset: Dataset,
+    section: TrainSection,
+    see: Callable[[], object],
+    shrink: Shrink | None,
+) -> Trained | ShardedFit:
+    """Train a network the way in which the final one of its kind is."""
+    topology = topology_of(one.network)
+    if topology is None:
+        return train_network(
+            one.network, dataset, section, spread=one.spread, on_step=see, shrink=shrink
+        )
+    return fit_sharded(
+        chain_of(one.network),
+        dataset,
+        section.of(topology),
+        Alone(),
+        spread=one.spread,
+        on_step=see,
+    )

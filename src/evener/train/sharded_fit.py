@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.dataset import DatasetFacts, SplitName
 from evener.artifacts.files import write_whole
+from evener.artifacts.layer_graph import Spread
 from evener.artifacts.project import TrainSection
 from evener.artifacts.topology import Topology
 from evener.comm.communicator import Communicator
@@ -33,6 +34,8 @@ from evener.train.grid import Grid
 from evener.train.head import INPUT_NOISE, LABEL_SMOOTHING
 from evener.train.loop import WEIGHT_DECAY, one_thread
 from evener.train.metrics import quality
+from evener.train.population.divided import draw_divided, masks_of
+from evener.train.population.individual import Individual
 from evener.train.ranked import RankedNetwork
 from evener.train.recipe import Recipe
 from evener.train.scaling import Scaling
@@ -41,6 +44,7 @@ from evener.train.sharded_onnx import export_sharded, gather_parts
 from evener.train.sharding import count_weights
 from evener.train.trainer import Progress, Trainer
 from evener.train.verify import TOLERANCE, largest_error
+from evener.train.views import parts
 
 OnEpoch = Callable[[int], object]
 """Called by the first rank after each pass with its number, from 1."""
@@ -84,8 +88,10 @@ def fit_sharded(
     section: TrainSection,
     communicator: Communicator,
     *,
+    spread: Spread | None = None,
     checkpoints: Path | None = None,
     on_epoch: OnEpoch | None = None,
+    on_step: Callable[[], object] | None = None,
 ) -> ShardedFit:
     """Train an architecture; every rank calls it with the same.
 
@@ -97,8 +103,11 @@ def fit_sharded(
         dataset: what it learns from; the test split is only looked at for the final figure.
         section: how; its ranks count for nothing, the communicator's do.
         communicator: the ranks.
+        spread: of the weights that it begins with, where a halo says which there are; one over the
+            neurons that each sees, evenly, if None.
         checkpoints: folder to go on from, if it has any, and to save into.
         on_epoch: called after each pass.
+        on_step: called after each step; what it raises ends the training.
 
     Raises:
         InputError: ranks or shards that the section's replicas or shards do not fit, or a task
@@ -129,11 +138,13 @@ def fit_sharded(
     with one_thread():
         grid = Grid.of(Timed(communicator), section.replicas)
         network = RankedNetwork(shape, grid.shards, loss="cross-entropy")
+        if spread is not None and not shape.topology.dense:
+            _begin(network, spread)
         inputs = torch.from_numpy(scaling.apply(features))
         wanted = torch.from_numpy(smoothed[labels].astype(np.float32))
         trainer = Trainer(network, recipe, inputs, wanted, grid=grid)
         per_epoch = recipe.steps_per_epoch(len(features))
-        watch = _Watch(grid, per_epoch, checkpoints, on_epoch)
+        watch = _Watch(grid, per_epoch, checkpoints, on_epoch, on_step)
         together(grid.world, watch.forget)
         every = -(-recipe.epochs // _CHECKPOINTS) * per_epoch
         trainer.run(watch.see, checkpoints=checkpoints, every=every)
@@ -162,8 +173,8 @@ def check_task(dataset: Dataset | DatasetFacts) -> None:
     if dataset.task != "classes":
         raise InputError(
             f"{dataset.name}: ranks and shards train networks that tell classes apart, and this "
-            f"dataset's task is {dataset.task}; train it on one rank, without train.ranks and "
-            "train.shards"
+            f"dataset's task is {dataset.task}; train it on one rank, without train.ranks, "
+            "train.shards and search.shards"
         )
 
 
@@ -171,11 +182,17 @@ class _Watch:
     """Sees each step, and keeps the losses of epochs beside the checkpoints."""
 
     def __init__(
-        self, grid: Grid, per_epoch: int, folder: Path | None, on_epoch: OnEpoch | None
+        self,
+        grid: Grid,
+        per_epoch: int,
+        folder: Path | None,
+        on_epoch: OnEpoch | None,
+        on_step: Callable[[], object] | None,
     ) -> None:
         self._grid = grid
         self._per_epoch = per_epoch
         self._on_epoch = on_epoch
+        self._on_step = on_step
         self._sum = 0.0
         self._share: float | None = None  # of the steps that were seen
         self._path = None if folder is None else folder / _LOSSES
@@ -198,6 +215,8 @@ class _Watch:
 
     def see(self, progress: Progress) -> None:
         """Note a step; checkpoints are between epochs, and so whole ones are seen."""
+        if self._on_step is not None:
+            self._on_step()
         self._share = progress.communication_share
         self._sum += progress.loss
         if progress.step % self._per_epoch:
@@ -240,12 +259,12 @@ def _finish(
         together(grid.world, partial(check_answers, dataset, part, answered[part]))
         if part == "test" or not refit:
             found[part] = quality(dataset.task, targets, answered[part])
-    parts = gather_parts(network)
+    gathered = gather_parts(network)
 
     def write() -> None:
-        if parts is None or grid.replicas.rank > 0:
+        if gathered is None or grid.replicas.rank > 0:
             return
-        found["content"] = export_sharded(network.shape, parts)
+        found["content"] = export_sharded(network.shape, gathered)
         features, _ = dataset.examples("test")
         found["export_error"] = largest_error(
             str(architecture), found["content"], features, answered["test"], tolerance=TOLERANCE
@@ -253,6 +272,26 @@ def _finish(
 
     together(grid.world, write)
     return found
+
+
+def _begin(network: RankedNetwork, spread: Spread) -> None:
+    """Give a network the weights that an individual of a population begins from.
+
+    Each rank draws all of them and takes its own.
+    """
+    shape = network.shape
+    individual = Individual(
+        widths=shape.widths,
+        seed=shape.seed,
+        weight_variance=spread.weight_variance,
+        bias_variance=spread.bias_variance,
+    )
+    drawn = draw_divided(individual, masks_of(shape.topology, shape.widths))
+    for layer, bias in enumerate(drawn.biases, 1):
+        for neurons, columns, weight_MC, bias_M in parts(network, layer):
+            own = drawn.links[layer - 1, layer][columns, neurons.start : neurons.stop]
+            weight_MC.copy_(torch.from_numpy(own.T))
+            bias_M.copy_(torch.from_numpy(bias[neurons.start : neurons.stop]))
 
 
 def _probabilities(

@@ -16,6 +16,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from evener.artifacts.windows import DENSE_FROM as DENSE_FROM
 from evener.errors import InputError
 from evener.train.activations import Activation
 from evener.train.clean import BATCH, INPUT, OUTPUT
@@ -32,10 +33,6 @@ TOPOLOGY: Final = "evener.topology"
 ANSWERS: Final = "answers"
 """Name of the output where it holds no probabilities."""
 
-# Weights that exist, of all between two layers, from which on a Gemm with zeros is written. Between
-# layers of 1,024 neurons and on one core of ONNX Runtime both take equally long at a share of 0.5
-# with 8 shards, and for one row at 0.15 with 64: what shards see twice has to be copied.
-DENSE_FROM: Final = 0.25
 _LARGEST_BYTES: Final = (1 << 31) - (1 << 20)  # protobuf's limit, and room for all but weights
 
 _OPERATORS: Final[dict[Activation, str]] = {

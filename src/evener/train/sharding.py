@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.artifacts.topology import Topology
+from evener.artifacts.windows import count_weights as count_weights
+from evener.artifacts.windows import windows_of
 from evener.errors import InputError
 
 Indices = NDArray[np.int64]
@@ -53,25 +55,14 @@ def sources_of(topology: Topology, widths: Sequence[int], layer: int, shard: int
         layer: 1 for the first hidden layer.
         shard: which.
     """
-    before, here = widths[layer - 1], widths[layer]
-    shards = topology.shards
-    everything = Sources(0, np.arange(before, dtype=np.int64))
-    if topology.halo == "full" or (layer == 1 and topology.input == "replicated"):
-        return everything
-    shuffled = topology.shuffle and layer > 1
-    first, last = block_bounds(here, shards)[shard : shard + 2]
-    if first == last:
-        return Sources(0, np.arange(0, dtype=np.int64))
-    groups = min(shards, before, here)
-    group = shard if groups == shards else int(first) * groups // here
-    start, stop = block_bounds(before, groups)[group : group + 2]
-    low, high = int(start) - topology.halo, int(stop) + topology.halo
-    if high - low >= before:
-        return everything
-    window = np.arange(low, high, dtype=np.int64) % before
-    if shuffled:
-        return Sources(None, shuffle_order(before, shards)[window])
-    return Sources(low, window)
+    before = widths[layer - 1]
+    window = windows_of(topology, widths, layer)[shard]
+    if window.count == before:
+        return Sources(0, np.arange(before, dtype=np.int64))
+    indices = np.arange(window.start, window.start + window.count, dtype=np.int64) % before
+    if topology.shuffle and layer > 1 and window.count:
+        return Sources(None, shuffle_order(before, topology.shards)[indices])
+    return Sources(window.start, indices)
 
 
 def shuffle_order(neurons: int, shards: int) -> Indices:
@@ -129,25 +120,6 @@ def most_seeing(topology: Topology, widths: Sequence[int], layer: int) -> int:
     for shard in range(topology.shards):
         seen[sources_of(topology, widths, layer, shard).indices] += 1
     return int(seen.max())
-
-
-def count_weights(topology: Topology, widths: Sequence[int]) -> int:
-    """Return how many weights exist, biases left out.
-
-    Example:
-        >>> small = (3, 64, 128, 256, 64)
-        >>> count_weights(Topology(), small), count_weights(Topology(shards=32, halo=1), small)
-        (57536, 2880)
-    """
-    total = 0
-    for layer in range(1, len(widths)):
-        groups = coarse_groups(topology, widths, layer)
-        seen = 0 if groups is None else len(groups) - 1
-        bounds = block_bounds(widths[layer], topology.shards)
-        for shard, rows in enumerate(np.diff(bounds).tolist()):
-            if rows:
-                total += rows * (len(sources_of(topology, widths, layer, shard).indices) + seen)
-    return total
 
 
 @dataclass(frozen=True, slots=True)

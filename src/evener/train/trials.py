@@ -6,7 +6,7 @@ it, and whatever goes wrong there.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, isfinite
 from typing import Final
@@ -20,7 +20,7 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.dataset import Task
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
-from evener.artifacts.networks import Ends, Network, macs, weights
+from evener.artifacts.networks import Ends, Network, macs, topology_of, weights
 from evener.artifacts.score import Score
 from evener.artifacts.train_section import ClassWeight
 from evener.data.dataset import Dataset
@@ -33,6 +33,7 @@ from evener.train.model import standardisation_for
 from evener.train.population.course import Course
 from evener.train.population.course import Rows as Lesson
 from evener.train.population.decoded import member_of
+from evener.train.population.divided import draw_divided, masks_of
 from evener.train.population.individual import Individual
 from evener.train.population.inherit import inherit
 from evener.train.population.state import State
@@ -320,15 +321,24 @@ def _individual(trial: Trial, ends: Ends, terms: Terms) -> Member:
 
 
 def _begun(trial: Trial, member: Member, ends: Ends, terms: Terms) -> Weights | None:
-    """Return what a network begins from, if it is given or parents learned it; None if not."""
+    """Return what a network begins from, if its seed alone does not say; None if it does."""
     if trial.start is not None:
         return trial.start
+    if not isinstance(member, Individual):
+        return None
+    masks = masks_of(topology_of(trial.network), member.widths)
     parents = [
-        (_individual(Trial(network=graph, spread=trial.spread), ends, terms), learned)
+        (_individual(Trial(network=graph, spread=trial.spread), ends, terms), graph, learned)
         for graph, learned in trial.parents
     ]
-    layers = [(one, learned) for one, learned in parents if isinstance(one, Individual)]
-    return inherit(member, layers) if layers and isinstance(member, Individual) else None
+    layers = [
+        (one, replace(learned, masks=masks_of(graph.divided, one.widths)))
+        for one, graph, learned in parents
+        if isinstance(one, Individual)
+    ]
+    if layers:
+        return inherit(member, layers, masks=masks)
+    return draw_divided(member, masks) if masks else None
 
 
 def _tried(trial: Trial, ends: Ends, state: State, found: Judged | None) -> Tried:

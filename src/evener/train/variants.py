@@ -44,8 +44,11 @@ def make_variants(
         What trains and judges variants, and those to begin with.
 
     Raises:
-        InputError: numbers are predicted, or a number of variants or epochs below 1.
+        InputError: numbers are predicted, a number of variants or epochs below 1, or layers that
+            are divided into shards.
     """
+    if graph.divided is not None:
+        raise InputError(f"{graph}: layers compete where they are whole; leave out the topology")
     if dataset.task not in _LOSSES:
         raise InputError(
             f"{dataset.name} has {dataset.task} to predict, and layers compete over classes or "

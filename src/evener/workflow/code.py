@@ -3,6 +3,7 @@
 from typing import Final
 
 TRAIN_CODE: Final = (
+    "artifacts/windows.py",
     "train",
     "search/pruning",
     "workflow/before_refit.py",
@@ -13,6 +14,7 @@ TRAIN_CODE: Final = (
 )
 """What a trained network rests on."""
 SEARCH_CODE: Final = (
+    "artifacts/windows.py",
     "search",
     "train",
     "workflow/base_models.py",

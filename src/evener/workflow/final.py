@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from evener.artifacts.architecture import Architecture
+from evener.artifacts.layer_graph import Spread
 from evener.artifacts.project import DataSection, TrainSection
 from evener.comm.alone import Alone
 from evener.comm.started import is_launched, is_torchrun
@@ -42,6 +43,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         architecture: the chosen one.
         section: how it is trained, and on how many ranks.
         checkpoints: folder to go on from, and to save into.
+        spread: of the weights that it begins with; see `evener.train.sharded_fit`.
     """
 
     folder: str
@@ -50,6 +52,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     architecture: Architecture
     section: TrainSection
     checkpoints: str
+    spread: Spread | None = None
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +110,7 @@ def fit_final(
             dataset,
             task.section,
             Alone(),
+            spread=task.spread,
             checkpoints=Path(task.checkpoints),
             on_epoch=on_epoch,
         )

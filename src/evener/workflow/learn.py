@@ -5,13 +5,11 @@ Each method is one step, kept by `steps.py`; `build.py` calls them in order.
 
 import os
 import shutil
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
 
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Baseline, Baselines, Card
@@ -19,7 +17,7 @@ from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front
 from evener.artifacts.layer_graph import Spread
-from evener.artifacts.networks import Ends, Network, chain_of
+from evener.artifacts.networks import Ends, Network, chain_of, topology_of
 from evener.artifacts.project import DataSection, Project
 from evener.artifacts.requirements import check_metrics
 from evener.artifacts.search_state import SearchState
@@ -27,6 +25,7 @@ from evener.errors import InvalidProjectError, MissingExtraError
 from evener.workflow.before_refit import before_refit, with_quality
 from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.code import SEARCH_CODE, TRAIN_CODE
+from evener.workflow.final import Task, fit_final
 from evener.workflow.opened import Progress
 from evener.workflow.recommend import Recommended, recommend
 from evener.workflow.search_cost import planned_cost
@@ -166,9 +165,11 @@ class Learning:
     ) -> Kept[Card]:
         """Train the chosen architecture, write it as ONNX, and check the file."""
         architecture = front.value.architecture
-        section = self._project.train
+        topology = topology_of(architecture)
+        section = self._project.train.of(topology)
         spread = self._spread(architecture)
-        searched = section.refit and not section.sharded
+        # A topology of the project is another network than the search has trained in full.
+        searched = section.refit and (topology is not None or not section.sharded)
         before, unpruned = before_refit(front.value) if searched else ({}, {})
         size_bytes = self._project.hard_limit("size")
         best = recommend(front.value, baselines.value, size_bytes=size_bytes)
@@ -194,10 +195,20 @@ class Learning:
             if simple is not None:
                 return self._train_simple(simple, baselines, best, size_bytes)
             if section.sharded:
-                card = self._train_shards(
-                    facts.value.sha256, chain_of(architecture), baselines, digest(inputs)
+                return self._train_shards(
+                    Task(
+                        folder=str(self._folder),
+                        data=self._project.data,
+                        sha256=facts.value.sha256,
+                        architecture=chain_of(architecture),
+                        section=section,
+                        checkpoints=str(self._steps.folder / _CHECKPOINTS / digest(inputs)[:_KEY]),
+                        spread=None if topology is None else spread,
+                    ),
+                    baselines,
+                    best,
+                    before,
                 )
-                return msgspec.structs.replace(card, recommended=best)
             from evener.train.card import make_card
             from evener.train.export import export_onnx
             from evener.train.fit import train_network
@@ -261,32 +272,18 @@ class Learning:
         )
 
     def _train_shards(
-        self, data_sha256: str, architecture: Architecture, baselines: Kept[Baselines], key: str
+        self, task: Task, baselines: Kept[Baselines], best: Recommended, before: dict[str, float]
     ) -> Card:
         """Train by shards, from the checkpoint of a build that was stopped, if there is one."""
         from evener.train.card import make_card
-        from evener.workflow.final import Task, fit_final
 
-        section = self._project.train
-        kept = self._steps.folder / _CHECKPOINTS
-        for other in kept.glob("*"):
-            if other.name != key[:_KEY]:  # of another training
+        kept = Path(task.checkpoints)
+        for other in kept.parent.glob("*"):
+            if other.name != kept.name:  # of another training
                 shutil.rmtree(other)
-        task = Task(
-            folder=str(self._folder),
-            data=self._project.data,
-            sha256=data_sha256,
-            architecture=architecture,
-            section=section,
-            checkpoints=str(kept / key[:_KEY]),
-        )
         held = () if self._steps.lock is None else (self._steps.lock,)
-        fitted = fit_final(
-            task,
-            self.dataset,
-            held=held,
-            on_epoch=lambda epoch: self._tell_epoch(architecture, epoch),
-        )
+        told = partial(self._tell_epoch, task.architecture)
+        fitted = fit_final(task, self.dataset, held=held, on_epoch=told)
         write_whole(self.network_path, fitted.content)
         return make_card(
             fitted,
@@ -294,6 +291,8 @@ class Learning:
             fitted.content,
             export_error=fitted.export_error,
             baselines=baselines.value.models,
+            before=before,
+            recommended=best,
             topology=None if fitted.topology.dense else fitted.topology,
         )
 
@@ -307,7 +306,7 @@ class Learning:
     def _check_training(self, facts: DatasetFacts) -> None:
         """Refuse a training that rows are not made for, before any network is tried."""
         train = self._project.train
-        if train.sharded:
+        if train.sharded or self._project.search.shards:
             from evener.train.sharded_fit import check_task
 
             check_task(facts)

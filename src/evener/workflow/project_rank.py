@@ -44,6 +44,7 @@ def main(folder: Path) -> None:
             dataset,
             task.section,
             communicator,
+            spread=task.spread,
             checkpoints=Path(task.checkpoints),
             on_epoch=_tell,
         )

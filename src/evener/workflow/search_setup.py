@@ -10,7 +10,7 @@ import numpy as np
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.front import Beginning
 from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
-from evener.artifacts.networks import Ends, macs, weights
+from evener.artifacts.networks import Ends, macs, stored, weights
 from evener.artifacts.search_section import CostName, SearchSection
 from evener.errors import InputError
 from evener.search.algorithm import Algorithm
@@ -49,13 +49,19 @@ def space_of(section: SearchSection, ends: Ends) -> Space[Candidate]:
         ends: what they stand between.
 
     Raises:
-        InputError: blocks of convolutions, which are to inherit what was learned.
+        InputError: blocks of convolutions, which are to inherit what was learned, or to be divided
+            into shards.
     """
     picture = picture_of_blocks(section, ends)
     if picture is not None and section.inherit:
         raise InputError(
             "search.inherit = true passes on what layers have learned, and these networks are "
             'blocks of convolutions: write search.networks = "layers", or search.inherit = false'
+        )
+    if picture is not None and section.shards:
+        raise InputError(
+            "search.shards divides layers, and these networks are blocks of convolutions: write "
+            'search.networks = "layers", or leave out search.shards and search.halos'
         )
     if picture is not None:
         return block_space(section, picture)
@@ -67,6 +73,9 @@ def space_of(section: SearchSection, ends: Ends) -> Space[Candidate]:
             max_nodes=section.max_nodes,
             activations=section.activations,
             recipes=section.recipes,
+            shards=section.shards,
+            halos=section.halos_in_order,
+            outputs=ends.outputs,
         )
     return LayerSpace(
         depth=section.depth,
@@ -255,7 +264,7 @@ def limits_of(
             return planned.violation(network)
         if size_bytes is None:
             return 0.0
-        expected = _BESIDE + _BYTES * weights(network, ends)
+        expected = _BESIDE + _BYTES * stored(network, ends)
         return max(expected / size_bytes - 1, 0.0)
 
     return broken

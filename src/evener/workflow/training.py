@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 import numpy as np
 
-from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import load
 from evener.artifacts.folder import check_place
 from evener.artifacts.front import Front
-from evener.artifacts.networks import chain_of
+from evener.artifacts.networks import Network, chain_of, topology_of
 from evener.artifacts.project import FILE_NAME, DataSection, load_project
 from evener.artifacts.topology import Topology
 from evener.errors import InputError, InvalidFileError
@@ -50,7 +49,8 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
         shards: how many, or the paper's workers; one for each rank of a replica, or worker, if
             None.
         replicas: copies of the network, which share the ranks and the rows of a batch.
-        topology: which neurons see which; its number of shards counts for nothing.
+        topology: which neurons see which; its number of shards counts for nothing. That of a
+            project whose search divided its network, where neither this nor `shards` is given.
         batch: rows of an iteration; 32 of rows to learn from and 1 of random ones if None.
         iterations: how many; or
         epochs: passes over the rows.
@@ -157,6 +157,7 @@ def prepare_training(wish: TrainingWish, *, ranks: int = 1) -> "Job":
         MissingExtraError: PyTorch or scikit-learn is missing.
     """
     wish.check()
+    wish = _divided(wish)
     from evener.train.over_ranks import Job
     from evener.train.recipe import Recipe
     from evener.train.step_log import check_log
@@ -303,13 +304,26 @@ def _dataset(wish: TrainingWish) -> "Dataset | None":
     return dataset
 
 
+def _divided(wish: TrainingWish) -> TrainingWish:
+    """Return a wish for the shards of the architecture that a project's search divided.
+
+    What the wish itself says of shards or of who sees whom comes before.
+    """
+    if wish.project is None or wish.shards is not None or wish.topology != Topology():
+        return wish
+    topology = topology_of(_found(_folder(wish.project)))
+    if topology is None:
+        return wish
+    return msgspec.structs.replace(wish, topology=topology, shards=topology.shards)
+
+
 def _layers(wish: TrainingWish, dataset: "Dataset | None") -> tuple[tuple[int, ...], Hidden]:
     """Return the neurons of each layer, and the activation of the hidden ones."""
     if dataset is None:
         return wish.widths or (), wish.activation
     features, classes = dataset.features.shape[1], dataset.outputs
     if wish.widths is None:
-        architecture = _chosen(_folder(wish.project or Path()))
+        architecture = chain_of(_found(_folder(wish.project or Path())))
         return architecture.widths(features, classes), architecture.activation
     if (wish.widths[0], wish.widths[-1]) != (features, classes):
         hidden = "".join(f"{width}," for width in wish.widths[1:-1])
@@ -320,15 +334,15 @@ def _layers(wish: TrainingWish, dataset: "Dataset | None") -> tuple[tuple[int, .
     return wish.widths, wish.activation
 
 
-def _chosen(folder: Path) -> Architecture:
-    """Return the layers of the architecture that a build has chosen."""
+def _found(folder: Path) -> Network:
+    """Return the architecture that a build has chosen."""
     path = folder / STATE_FOLDER / f"{Front.kind}.json"
     if not path.is_file():
         raise InputError(
             f"{folder} has no architecture yet: run evener build {folder}, which searches one, or "
             "give --shape and --data"
         )
-    return chain_of(load(path, Front).value.architecture)
+    return load(path, Front).value.architecture
 
 
 def _folder(project: Path) -> Path:

@@ -9,9 +9,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evener.artifacts.topology import Topology
 from evener.errors import InputError
 from evener.train.population.answers import answer_population
 from evener.train.population.course import Course, Rows
+from evener.train.population.divided import draw_divided, masks_of
 from evener.train.population.individual import Individual
 from evener.train.population.inherit import inherit
 from evener.train.population.resize import narrow, resize, widen
@@ -174,3 +176,49 @@ def test_what_cannot_be_inherited_is_refused() -> None:
         narrow(SKIPPING, weights, 3, 1)
     with pytest.raises(InputError, match=r"widths \(4, 6, 3\) for an individual with"):
         resize(SKIPPING, weights, (4, 6, 3), rng)
+
+
+ROW = Individual(widths=(4, 12, 8, 4), activation="gelu", bias_variance=0.3)
+FOUR = masks_of(Topology(shards=4, halo=1), ROW.widths)
+
+
+def test_a_divided_child_of_an_equal_parent_has_its_function() -> None:
+    learned = draw_divided(ROW, FOUR)
+
+    begun = inherit(msgspec.structs.replace(ROW, seed=1), [(ROW, learned)], masks=FOUR)
+
+    torch.testing.assert_close(answers(ROW, begun), answers(ROW, learned))
+    assert begun.masks is FOUR
+
+
+def test_a_child_that_is_not_divided_has_the_function_of_a_divided_parent() -> None:
+    learned = draw_divided(ROW, FOUR)
+
+    begun = inherit(msgspec.structs.replace(ROW, seed=1), [(ROW, learned)], masks={})
+
+    torch.testing.assert_close(answers(ROW, begun), answers(ROW, learned))
+    assert not begun.masks
+
+
+def test_a_divided_child_keeps_what_it_can_of_a_parent_that_is_not() -> None:
+    learned = draw_weights(ROW)
+
+    begun = inherit(ROW, [(ROW, learned)], masks=FOUR)
+
+    for link, array in learned.links.items():
+        mask = FOUR.get(link, np.ones(array.shape, bool))
+        np.testing.assert_array_equal(begun.links[link], np.where(mask, array, 0))
+
+
+def test_a_neuron_that_inherits_no_weight_begins_from_drawn_ones() -> None:
+    apart = masks_of(Topology(shards=4, halo=0), ROW.widths)
+    other = {link: np.roll(mask, 1, axis=0)[:, ::-1] for link, mask in apart.items()}
+    child = msgspec.structs.replace(ROW, seed=1)
+    nothing = ~(apart[1, 2] & other[1, 2]).any(axis=0)
+    assert nothing.any()
+
+    begun = inherit(child, [(ROW, draw_divided(ROW, apart))], masks=other)
+
+    fresh = draw_divided(child, other).links[1, 2]
+    np.testing.assert_array_equal(begun.links[1, 2][:, nothing], fresh[:, nothing])
+    assert not begun.links[1, 2][~other[1, 2]].any()

@@ -6,10 +6,13 @@ either silent, so that nothing learned is disturbed, or drawn.
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evener.errors import InputError
+from evener.train.population.divided import Masks, draw_divided
 from evener.train.population.individual import Individual, Link
 from evener.train.population.resize import resize
 from evener.train.population.weights import Array, Weights, check_weights, draw_weights
@@ -21,6 +24,8 @@ def inherit(
     child: Individual,
     parents: Sequence[Parent],
     supplied_by: Mapping[Link, int] | None = None,
+    *,
+    masks: Masks | None = None,
 ) -> Weights:
     """Return the weights that a child begins from.
 
@@ -35,6 +40,9 @@ def inherit(
         parents: each with what it has learned.
         supplied_by: which parent a link of the child is from, by number; the first that has it
             where none is named.
+        masks: which weights the child has, by link, all of a link that is not named; those of its
+            parents if None. A weight that no parent has begins at 0 where its neuron inherits
+            another, and else is drawn.
 
     Raises:
         InputError: a parent has another input or output, or has not the link that it should
@@ -53,7 +61,7 @@ def inherit(
     chosen = {link: _supplier(child, link, ready, named.get(link)) for link in child.edges}
     drawn = draw_weights(child)
     links: dict[Link, Array] = {}
-    masks = {}
+    masks_of_parents = {}
     biases = list(drawn.biases)
     for node in range(1, len(child.widths)):
         into = [link for link in child.edges if link[1] == node]
@@ -67,11 +75,14 @@ def inherit(
             one = ready[number]
             links[link] = one.links[link].copy()
             if link in one.masks:
-                masks[link] = one.masks[link].copy()
+                masks_of_parents[link] = one.masks[link].copy()
         if inherited:
             number = chosen[inherited[0]]
             biases[node - 1] = ready[number or 0].biases[node].copy()
-    weights = Weights(links, tuple(biases), masks)
+    weights = Weights(links, tuple(biases), masks_of_parents)
+    if masks is not None and (masks or masks_of_parents):
+        supplied = {link for link, number in chosen.items() if number is not None}
+        weights = _divided(child, weights, supplied, masks)
     check_weights(child, weights)
     return weights
 
@@ -127,3 +138,30 @@ def _supplier(
             "one that has, or none"
         )
     return named
+
+
+def _divided(
+    child: Individual, inherited: Weights, supplied: AbstractSet[Link], masks: Masks
+) -> Weights:
+    """Return what of inherited weights a child with other masks than its parents begins from."""
+    fresh = draw_divided(child, masks).links
+    links = {}
+    for node in range(1, len(child.widths)):
+        into = [link for link in child.edges if link[1] == node]
+        known = {
+            link: _where(inherited, inherited.masks, link) & (link in supplied) for link in into
+        }
+        wanted = {link: _where(inherited, masks, link) for link in into}
+        begins = np.zeros(child.widths[node], bool)  # neurons that inherit a weight
+        for link in into:
+            begins |= (known[link] & wanted[link]).any(axis=0)
+        for link in into:
+            silent = np.where(begins, 0.0, fresh[link])
+            kept = np.where(known[link], inherited.links[link], silent)
+            links[link] = np.where(wanted[link], kept, 0.0)
+    return Weights(links, inherited.biases, masks)
+
+
+def _where(weights: Weights, masks: Masks, link: Link) -> NDArray[np.bool_]:
+    """Return which weights of a link there are."""
+    return masks[link] if link in masks else np.ones(weights.links[link].shape, bool)
