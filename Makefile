@@ -13,7 +13,7 @@ NETWORKS := .cache/networks
 OPENMPI := .cache/openmpi
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fetch networks openmpi pipe-all scaling docs clean
+.PHONY: help demo test check style types suite fetch networks openmpi pipe-all scaling docs clean
 
 help: ## Name the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -24,17 +24,26 @@ demo: $(VENV)/.installed-train ## Build the digits project, run ResNet-50 here a
 	$(BIN)/evener run resnet50 --frames 60 $$([ $$(nproc) -lt 2 ] || echo --stages 2)
 	$(BIN)/evener run examples/digits/.evener/network.onnx --shape features=1,64 --frames 200 --board khadas-vim3
 
-# What is fetched comes while types are checked, which keeps one core busy. Tests start hundreds of
-# interpreters, each of which would compile the package anew where Python is told to keep no bytecode.
-test: $(VENV)/.installed-all ## Check formatting, types and imports, then run every test
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check fetch
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+# What can be waited for comes beside what keeps a core busy: fetching beside the quick checks, and the
+# tests, which wait now and then, beside the check of types, which takes more than a minute.
+test: $(VENV)/.installed-all ## Check formatting, types and imports, and run every test
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target style fetch
+	@$(MAKE) --no-print-directory --jobs 2 types suite
 
-check: $(VENV)/.installed-all ## Check formatting, types and imports only
+check: style types ## Check formatting, types and imports only
+
+style: $(VENV)/.installed-all ## Check formatting and imports only
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: $(VENV)/.installed-all ## Check types only
+	nice $(BIN)/mypy
+
+# Tests start hundreds of interpreters, each of which would compile the package anew where Python is
+# told to keep no bytecode, and some run make, which is not to look for this one's jobs.
+suite: $(VENV)/.installed-all ## Run every test only
+	env -u PYTHONDONTWRITEBYTECODE -u MAKEFLAGS $(BIN)/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 fetch: ## Fetch what some tests run over, where it can be fetched: trained networks and Open MPI
 	@$(MAKE) --no-print-directory networks || \

@@ -99,6 +99,11 @@ def main() -> int:
         print(
             f"{limit.network}: p99 {limit.latency_p99_s:.4f} s of at most {limit.max_latency_s:.4f}"
         )
+        if (best := limit.over_best) is not None:
+            print(
+                f"{limit.network}: {best.median:.3f} ({best.low:.3f} - {best.high:.3f}) of the "
+                f"best other that keeps it, {best.over}"
+            )
     for row in comparison.rows:
         if row.deviation is not None:
             print(

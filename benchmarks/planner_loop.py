@@ -3,19 +3,20 @@
 Usage: EVENER_TEST_DATA=DATA python benchmarks/planner_loop.py [--seeds 3] [--minutes 15] [--fresh]
        [--only "MNIST"] [-o FILE]
 
-Two searches of one space of convolutional networks, by NSGA-II from one seed with as many
-evaluations, have the validation error as the first objective. The second is the period of the best
-plan on the board, estimated by its cost model before training, or the size of the network's file.
-What is less accurate than a floor is of no use to either. A network that both propose is trained
-once.
+Two searches of one space of convolutional networks, by the algorithm that `evener search` takes
+("screened"), from one seed and with as many evaluations, have the validation error as the first
+objective. The second is known before a training: the period of the best plan on the board,
+estimated by its cost model, or the size of the network's file. What is less accurate than a floor
+is of no use to either. A network that both propose is trained once.
 
 The networks of a search's front, by its own cost, are trained again from further seeds, and run
 over the board's simulated processors. At each accuracy on the validation rows the search offers
 what lies between two neighbours of its front (by the means of the new trainings), one a little
-worse and one a little better, at the rate between theirs. The ratio is that of the rates which both
-searches offer at equal accuracy: the geometric mean over accuracies from the best that both reach
-to two points below. What the same networks come to on the test rows stands beside it. No answers
-are computed in these runs, and time goes slower by a factor, so that this machine need not be idle.
+worse and one a little better, at the rate between theirs; below the least accurate of the front,
+that one. The ratio is that of the rates which both searches offer at equal accuracy: the geometric
+mean over accuracies from the best that both reach to two points below. What the same networks come
+to on the test rows stands beside it. No answers are computed in these runs, and time goes slower by
+a factor, so that this machine need not be idle.
 
 The data are the digits of scikit-learn and, where EVENER_TEST_DATA holds `mnist/mnist.npz`, a part
 of MNIST at 14 x 14 pixels. Every piece is kept in `.cache/planner_loop`; none is begun after
@@ -50,10 +51,11 @@ from evener.artifacts.networks import Ends
 from evener.artifacts.project import DataSection
 from evener.data.load import load_dataset
 from evener.network.draft import draft_file, draft_network
+from evener.search.algorithms import make_algorithm
 from evener.search.conv_space import ConvSpace
 from evener.search.evolution import Evolution
 from evener.search.fronts import first_front
-from evener.search.nsga2 import Nsga2
+from evener.search.space import costs_of
 from evener.train.model import standardisation
 from evener.train.population.answers import answer_population
 from evener.train.population.course import Course, Rows
@@ -70,7 +72,7 @@ EQUAL: Final = 0.002  # of accuracy
 SPAN: Final = 0.02  # of accuracy below the best that both reach, over which rates are compared
 LEVELS: Final = 9
 COSTS: Final = ("period_s", "size_bytes")
-POPULATION: Final = 20
+CHILDREN: Final = 10  # of a generation
 EVALUATIONS: Final = 160  # of a search
 FRONT: Final = 6  # most networks of a front that are trained again
 AGAIN: Final = 4  # trainings of each
@@ -78,8 +80,7 @@ RECIPE: Final = Recipe(optimiser="adam", learning_rate=0.01)
 BATCH: Final = 64
 MNIST_ROWS: Final = (1200, 2000, 4000)  # for training, choosing and testing
 FRAMES: Final = 60
-SLOWDOWN: Final = 10.0
-USELESS: Final = 1e12  # what a network costs that is less accurate than the floor
+SLOWDOWN: Final = 40.0
 Floats = NDArray[np.float32]
 Part = tuple[Floats, NDArray[np.int64]]
 """Rows and their classes."""
@@ -233,7 +234,18 @@ def search(
     case: Case, cost: NetworkCost, by: str, seed: int, evaluations: int, known: dict[str, float]
 ) -> list[Found]:
     """Search by the error and one cost; return the networks that are good enough to be of use."""
-    algorithm = Nsga2(case.space, population=POPULATION, children=POPULATION)
+
+    def costs(networks: Sequence[ConvStack]) -> list[tuple[float]]:
+        return [(one[by],) for one in cost(networks)]
+
+    algorithm = make_algorithm(
+        "screened",
+        case.space,
+        children=CHILDREN,
+        objectives=2,
+        costs=costs_of(case.space, costs),
+        reference=(1 - case.floor, None),
+    )
     evolution: Evolution[ConvStack] = Evolution(case.space, algorithm, seed=seed, objectives=2)
     found = []
     while evolution.evaluated < evaluations:
@@ -244,12 +256,10 @@ def search(
         known |= zip(
             (one.id for one in new), accuracies(case, new, seed, case.validation), strict=True
         )
-        for one, costs in zip(asked, cost(asked), strict=True):
+        for one, (own,) in zip(asked, costs(asked), strict=True):
             accuracy = known[one.id]
-            useful = accuracy >= case.floor
-            own = costs[by] if useful else USELESS
             evolution.tell({one.id: None if np.isnan(accuracy) else (1 - accuracy, own)})
-            if useful:
+            if accuracy >= case.floor:
                 found.append(Found(one, accuracy, own))
     return found
 
@@ -324,8 +334,7 @@ def compare(offers: Mapping[str, Sequence[Offer]]) -> dict[str, Any]:
     """
     ladders = {by: ladder(some) for by, some in offers.items()}
     high = min(steps[-1].validation for steps in ladders.values())
-    low = max(high - SPAN, *(steps[0].validation for steps in ladders.values()))
-    levels = np.linspace(min(low, high), high, LEVELS)
+    levels = np.linspace(high - SPAN, high, LEVELS)
     found: dict[str, Any] = {"levels": levels.tolist()}
     for by, steps in ladders.items():
         at = [one.validation for one in steps]

@@ -28,6 +28,17 @@ def test_rates_are_compared_at_accuracies_that_both_reach() -> None:
     assert found["test_gain"] == pytest.approx(-0.01)
 
 
+def test_below_its_least_accurate_network_a_search_offers_that_one() -> None:
+    quick = [offer(0.98, 1, 900)]
+    small = [offer(0.96, 1, 300), offer(0.98, 2, 300)]
+
+    found = compare({"period_s": quick, "size_bytes": small})
+
+    assert found["levels"][0] == pytest.approx(0.96)
+    assert found["period_s"]["rates_hz"] == pytest.approx([900] * planner_loop.LEVELS)
+    assert found["ratio"] == pytest.approx(3)
+
+
 def test_fronts_far_below_the_best_do_not_count() -> None:
     front = [offer(0.5, 1, 1000), offer(0.98, 2, 500)]
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from evener import workflow
-from evener.artifacts.comparison import Comparison, LeftOut, Limit
+from evener.artifacts.comparison import Comparison, LeftOut, Limit, Ratio
 from evener.workflow import (
     Contest,
     Cutting,
@@ -112,7 +112,10 @@ def test_bench_shows_energies_where_something_meters_them(
 def test_bench_ends_with_1_where_a_plan_misses_its_latency_limit(
     evener: Evener, monkeypatch: pytest.MonkeyPatch, tiny_comparison: Comparison
 ) -> None:
-    missed = Limit(network="a", max_latency_s=0.02, latency_p99_s=0.03, copies_p99_s=0.05)
+    over = Ratio(network="a", over="single", median=1.3, low=1.2, high=1.4)
+    missed = Limit(
+        network="a", max_latency_s=0.02, latency_p99_s=0.03, copies_p99_s=0.05, over_best=over
+    )
     left_out = LeftOut(network="a", name="openvino AUTO", reason="no room")
     comparison = msgspec.structs.replace(tiny_comparison, limits=(missed,), left_out=(left_out,))
     monkeypatch.setattr(workflow, "bench_networks", lambda *_, **__: comparison)
@@ -121,4 +124,8 @@ def test_bench_ends_with_1_where_a_plan_misses_its_latency_limit(
 
     assert code == 1
     assert "99 took at most 30 ms, the limit of 20 ms is missed" in " ".join(out.split())
+    assert (
+        "of the others that keep it single is the quickest, and the plan reaches 1.300"
+        in " ".join(out.split())
+    )
     assert "a: without openvino AUTO: no room" in " ".join(out.split())

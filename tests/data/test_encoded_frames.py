@@ -10,6 +10,7 @@ from evener.artifacts.project import DataSection
 from evener.artifacts.tensor import Tensor
 from evener.data.load import load_dataset
 from evener.data.source import Source
+from evener.data.sources import Reading, open_source
 from evener.data.table_frames import read_rows
 from evener.errors import InvalidDataError
 
@@ -40,6 +41,27 @@ def test_missing_values_and_unknown_words_are_taken_as_in_training(tmp_path: Pat
     ]
     assert [one.id for one in frames] == ["a", "b", "c"]
     assert frames[0].frame[0].dtype == np.float32
+
+
+def test_json_lines_are_rows_as_those_of_other_tables_are(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(
+        '{"who": "a", "sex": "f", "age": 20}\n'
+        '{"who": "b", "age": null}\n'
+        '{"sex": "x", "age": "40"}\n'
+    )
+
+    frames = list(
+        open_source(
+            tmp_path / "rows.jsonl", INPUTS, Reading(id_column="who"), encoding=ENCODING
+        ).frames
+    )
+
+    assert [one.frame[0].tolist() for one in frames] == [
+        [[20, 0, 1, 0, 0]],
+        [[30, 1, 0, 0, 0]],
+        [[40, 0, 0, 0, 1]],
+    ]
+    assert [one.where for one in frames] == ["line 1", "line 2", "line 3"]
 
 
 def test_more_rows_than_are_read_at_once_keep_their_places(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """What frames are read from is found by its name."""
 
+import gzip
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from evener.artifacts.tensor import Tensor
 from evener.data.pixels import Pixels
 from evener.data.sources import Reading, open_source
-from evener.errors import InputError, InvalidFileError
+from evener.errors import InputError, InvalidDataError, InvalidFileError
 
 X = (Tensor(name="x", shape=(1, 2), dtype="float32"),)
 
@@ -24,14 +26,54 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("f.tsv").write_text("a\tb\n1\t2\n3\t4\n5\t6\n")
     for name in ("f.jsonl", "f.ndjson"):
         Path(name).write_text("".join(f'{{"x": {row.tolist()}}}\n' for row in rows))
+    named = [f'{{"a": {row[0, 0]}, "b": {row[0, 1]}}}\n' for row in rows]
+    Path("rows.jsonl").write_text("".join(named))
+    for name in ("f.csv", "f.tsv", "f.jsonl", "rows.jsonl"):
+        Path(f"{name}.gz").write_bytes(gzip.compress(Path(name).read_bytes()))
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["f.npz", "f.csv", "f.tsv", "f.jsonl", "f.ndjson"])
+FORMS = (
+    *("f.npz", "f.csv", "f.tsv", "f.jsonl", "f.ndjson", "rows.jsonl"),
+    *("f.csv.gz", "f.tsv.gz", "f.jsonl.gz", "rows.jsonl.gz"),
+)
+
+
+@pytest.mark.parametrize("name", FORMS)
 def test_the_same_frames_come_from_every_form(name: str, folder: Path) -> None:
     source = open_source(folder / name, X, Reading())
 
     assert [one.frame[0].tolist() for one in source.frames] == [[[1, 2]], [[3, 4]], [[5, 6]]]
+
+
+@pytest.mark.parametrize("name", ["f.csv.gz", "f.jsonl.gz", "rows.jsonl.gz"])
+@pytest.mark.parametrize("harm", [lambda data: data[:-9], lambda data: data[:12] + data[14:]])
+def test_a_compressed_file_that_was_damaged_is_named(
+    name: str, harm: Callable[[bytes], bytes], folder: Path
+) -> None:
+    path = folder / name
+    path.write_bytes(harm(path.read_bytes()))
+
+    with pytest.raises(InvalidFileError, match=name.replace(".", r"\.")) as caught:
+        list(open_source(path, X, Reading()).frames)
+
+    assert caught.value.path == str(path)
+
+
+def test_lines_with_the_name_of_an_input_are_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "f.jsonl").write_text('{"id": "a", "n": 0.5}\n')
+    one_number = (Tensor(name="n", shape=(), dtype="float32"),)
+
+    [found] = open_source(tmp_path / "f.jsonl", one_number, Reading()).frames
+
+    assert (found.id, found.frame[0].tolist()) == ("a", [0.5])
+
+
+def test_rows_of_json_lines_may_leave_columns_out(tmp_path: Path) -> None:
+    (tmp_path / "f.jsonl").write_text('{"a": 1}\n\n{"b": 2, "a": 3}\n')
+
+    with pytest.raises(InvalidDataError, match="line 1 of .*: column 'b' has no value"):
+        list(open_source(tmp_path / "f.jsonl", X, Reading()).frames)
 
 
 @pytest.mark.usefixtures("folder")

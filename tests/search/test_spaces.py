@@ -107,20 +107,93 @@ def test_a_width_that_the_space_has_not_becomes_the_nearest() -> None:
     assert network.widths == (128, 32)
 
 
+@settings(max_examples=40)
+@given(seed=st.integers(0, 9999))
+def test_what_a_space_decodes_it_encodes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = ChainSpace(activations=("relu", "tanh"), recipes=True)
+    blocks = ConvSpace(heads=("mean", "flatten"), activations=("relu", "tanh"), recipes=True)
+    divided = ChainSpace(shards=(1, 2, 8), halos=("full", 0, 2), outputs=10)
+    for row in rows.decode(rows.draw(3, rng)):
+        assert rows.decode(rows.encode(row)) == (row,)
+    for row in divided.decode(divided.draw(3, rng)):
+        assert divided.decode(divided.encode(row)) == (row,)
+    for stack in blocks.decode(blocks.draw(3, rng)):
+        assert blocks.decode(blocks.encode(stack)) == (stack,)
+
+
+def test_channels_and_hidden_units_that_a_space_has_not_become_the_nearest() -> None:
+    conv = Block(kind="conv3x3", channels=12, stride=2)
+    own = ConvStack(blocks=(conv, Block(kind="conv1x1", channels=100)), hidden=20)
+
+    [network] = ConvSpace(stages=2, blocks=1).decode(ConvSpace(stages=2, blocks=1).encode(own))
+
+    assert [(one.channels, one.stride) for one in network.blocks] == [(16, 2), (64, 1)]
+    assert network.hidden == 64
+
+
 @pytest.mark.parametrize(
-    ("own", "message"),
+    ("space", "own", "message"),
     [
-        (LayerGraph(widths=(8,) * 6), "has 6 hidden layers, the space 5: give a depth of 6"),
-        (LayerGraph(activation="tanh"), "the space has the activations relu; add tanh"),
         (
+            LayerSpace(),
+            LayerGraph(widths=(8,) * 6),
+            "has 6 hidden layers, the space 5: give a depth of 6",
+        ),
+        (
+            LayerSpace(),
+            LayerGraph(activation="tanh"),
+            "the space has the activations relu; add tanh",
+        ),
+        (
+            ChainSpace(depth=1),
+            LayerGraph(widths=(8, 8), links=((0, 1), (1, 2), (2, 3))),
+            "has 2 hidden layers, the space 1: give a depth of 2",
+        ),
+        (
+            ChainSpace(),
+            LayerGraph(widths=(8,), links=((0, 1), (0, 2), (1, 2))),
+            "the space has layers one behind another; give such",
+        ),
+        (
+            ConvSpace(stages=2, blocks=1),
+            ConvStack(blocks=(Block(kind="conv1x1", channels=8),) * 3),
+            "takes 3 stages of 1 blocks or fewer, .* the space has 2: give more stages",
+        ),
+        (
+            ConvSpace(heads=("mean",)),
+            ConvStack(blocks=(Block(kind="conv1x1", channels=8),), head="flatten"),
+            "the space has the heads mean; give another network",
+        ),
+        (
+            LayerSpace(),
             LayerGraph(widths=(8,), links=((0, 1), (1, 2)), topology=Topology(shards=2, halo=0)),
             "the space has no shards; leave out the topology",
         ),
+        (
+            ChainSpace(),
+            LayerGraph(widths=(8,), links=((0, 1), (1, 2)), topology=Topology(shards=2, halo=0)),
+            "the space has no shards; leave out the topology",
+        ),
+        (
+            ChainSpace(shards=(4,), halos=(0,)),
+            LayerGraph(widths=(8,), links=((0, 1), (1, 2)), topology=Topology(shards=2, halo=0)),
+            "the space has shards 4 and halos 0; add 2 and 0",
+        ),
+        (
+            ChainSpace(shards=(4,), halos=(0,), outputs=10),
+            LayerGraph(widths=(32,), links=((0, 1), (1, 2))),
+            "each neuron sees all of the layer before, and the space has only divided networks",
+        ),
     ],
 )
-def test_a_network_that_the_space_has_not_is_refused(own: LayerGraph, message: str) -> None:
+def test_a_network_that_the_space_has_not_is_refused(
+    space: Any,  # noqa: ANN401 - spaces of either
+    own: LayerGraph | ConvStack,
+    message: str,
+) -> None:
     with pytest.raises(InputError, match=message):
-        LayerSpace().encode(own)
+        space.encode(own)
 
 
 def test_a_network_without_a_recipe_is_refused_where_recipes_evolve() -> None:

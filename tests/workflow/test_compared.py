@@ -92,6 +92,26 @@ def test_a_limit_is_kept_by_the_99th_percentile_of_the_plan(limit_s: float, hold
     assert with_limit(found, None) == found
 
 
+def test_the_best_within_a_limit_is_the_quickest_other_that_keeps_it() -> None:
+    late = msgspec.structs.replace(trace(4.0), latency_p99_s=0.5)
+    found = compared(
+        "net",
+        {
+            "plan": (SPLIT, [trace(2.0)]),
+            "single": (SINGLE, [trace(1.0)]),
+            "copies": (COPIES, [late]),
+        },
+        peers={"late": [late], "quick": [trace(1.6)], "slow": [trace(0.5)]},
+    )
+
+    (limit,) = with_limit(found, 0.2).limits
+    assert limit.over_best is not None
+    assert limit.over_best.over == "quick"
+    assert limit.over_best.median == pytest.approx(1.25)
+    (hopeless,) = with_limit(found, 0.1).limits
+    assert hopeless.over_best is None
+
+
 def ratio(network: str, median: float) -> Comparison:
     one = Ratio(network=network, over="copies", median=median, low=median, high=median)
     return Comparison(

@@ -1,14 +1,21 @@
 """Peers take turns with pipelines, and say why where they cannot."""
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from os import sched_setaffinity
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evener.errors import RuntimeFailedError
+from evener.errors import InputError, RuntimeFailedError
 from evener.network.frames import random_frames
 from evener.runtime.peer import Peer, known_peers
+from evener.runtime.pinning import PROCESS_CORES
 from evener.runtime.session import Array
+from evener.runtime.throttle import throttled
 from evener.testing import tiny
 from evener.workflow import peers as under_test
 from evener.workflow import race
@@ -37,6 +44,48 @@ def test_an_answer_is_out_once_those_before_it_are() -> None:
     assert trace.elapsed_s == 7.0
     assert trace.rate_hz == 1.5  # from 5 s to 6 s, all of the third frame and half of the fourth
     assert trace.latency_p50_s == 4.0  # of 5, 4, 4, 4
+
+
+class PinnedPeer(Peer):
+    """Computes in a thread that is pinned to a core, and notes whether a group has it."""
+
+    requests = 1
+
+    def __init__(self, core: int, group: Path, patience_s: float) -> None:
+        """Open nothing."""
+        self._core, self._group, self._patience_s = core, group, patience_s
+        self.throttled = False
+
+    def run(self, frames: Iterable[object], emit: object = None) -> tuple[list[float], list[float]]:  # noqa: ARG002 - as its parent
+        with ThreadPoolExecutor(
+            1, initializer=sched_setaffinity, initargs=(0, {self._core})
+        ) as pool:
+            thread = pool.submit(threading.get_native_id).result()
+            for _ in frames:
+                begun = time.monotonic()
+                while time.monotonic() < begun + self._patience_s and not self.throttled:
+                    self.throttled = str(thread) in self._group.read_text().split()
+        return [0.0], [1.0]
+
+
+def test_a_thread_that_a_peer_pins_is_throttled_as_its_core_is() -> None:
+    full, *others = sorted(PROCESS_CORES)
+    if not others:
+        pytest.skip("a throttled core beside a full one takes two, and there is one")
+    little = others[0]
+    try:
+        with throttled({little: 0.9}, (full, little)) as throttle:
+            slow = PinnedPeer(little, throttle.by_core[little], patience_s=20.0)
+            quick = PinnedPeer(full, throttle.by_core[little], patience_s=0.1)
+            for peer in (slow, quick):
+                PeerRunner(peer, ["x"], throttle=throttle).run(
+                    [(np.zeros(1),)] * 2, lambda *_: None
+                )
+    except InputError as error:
+        pytest.skip(str(error))
+
+    assert slow.throttled
+    assert not quick.throttled
 
 
 def test_every_peer_answers_the_frames_of_the_network(net: str) -> None:

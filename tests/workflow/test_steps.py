@@ -1,6 +1,7 @@
 """Steps run once per inputs, survive kills, and never trust a damaged file."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import file_sha256
 from evener.artifacts.page import Page
 from evener.errors import InputError, InvalidFileError
-from evener.workflow.code import SEARCH_CODE, TRAIN_CODE
+from evener.workflow.code import COMPARE_CODE, RUN_CODE, SEARCH_CODE, TRAIN_CODE
 from evener.workflow.plan import PLAN_CODE
 from evener.workflow.steps import Steps, code_version, open_steps
+
+WORKFLOW = Path(__file__).parents[2] / "src" / "evener" / "workflow"
 
 
 class Work:
@@ -145,15 +148,42 @@ def test_the_code_version_differs_between_packages() -> None:
     assert code_version("artifacts") != code_version("units.py")
 
 
-@pytest.mark.parametrize("part", sorted({*PLAN_CODE, *SEARCH_CODE, *TRAIN_CODE}))
+@pytest.mark.parametrize(
+    "part", sorted({*PLAN_CODE, *SEARCH_CODE, *TRAIN_CODE, *RUN_CODE, *COMPARE_CODE})
+)
 def test_what_counts_for_a_version_of_code_is_there(part: str) -> None:
     assert code_version(part) != code_version()
 
 
-def test_modules_that_choose_a_plan_or_prune_a_network_count() -> None:
+def test_source_that_is_not_there_has_no_version() -> None:
+    with pytest.raises(FileNotFoundError, match=r"nothing.py is no source of Evener"):
+        code_version("workflow/nothing.py")
+
+
+def imported(module: str, besides: set[str]) -> set[str]:
+    """Return the modules of the workflow that one rests on, and those that these rest on."""
+    found, left = set[str](), [module]
+    while left:
+        name = left.pop()
+        found.add(name)
+        text = (WORKFLOW / f"{name}.py").read_text()
+        new = set(re.findall(r"^\s*from evener\.workflow\.(\w+) import", text, re.MULTILINE))
+        left += new - found - besides
+    return found
+
+
+def test_all_that_a_search_rests_on_counts() -> None:
+    # Who computes and what is kept change no result; costs of plans say what they depend on.
+    besides = {"chunks", "learned", "weight_files", "search_keys", "opened", "network_cost"}
+
+    reached = imported("searching", besides)
+
+    assert "finalists" in reached
+    assert {f"workflow/{name}.py" for name in reached} <= set(SEARCH_CODE)
+
+
+def test_modules_that_choose_a_plan_or_make_a_network_count() -> None:
     chosen = {f"workflow/{name}.py" for name in ("live", "plan", "race", "shift")}
-    grown = {f"workflow/{name}.py" for name in ("coevolving", "set_competition", "trained_sets")}
 
     assert chosen <= set(PLAN_CODE)
-    assert {*grown, "workflow/pruning.py"} <= set(SEARCH_CODE)
-    assert {"search/pruning", "workflow/pruning.py"} <= set(TRAIN_CODE)
+    assert {"search/pruning", "workflow/pruning.py", "workflow/final.py"} <= set(TRAIN_CODE)

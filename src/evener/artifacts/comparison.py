@@ -65,12 +65,15 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         copies_p99_s: 99th percentile of the copies' latency, measured before planning, where the
             limit is a share of it.
         latency_p99_s: what the plan reached: the median over the rounds.
+        over_best: the plan over the quickest other row that kept the limit as well; None where none
+            did.
     """
 
     network: str
     max_latency_s: float
     latency_p99_s: float
     copies_p99_s: float | None = None
+    over_best: Ratio | None = None
 
     @property
     def holds(self) -> bool:

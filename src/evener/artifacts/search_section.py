@@ -8,6 +8,7 @@ import msgspec
 
 from evener import units
 from evener.artifacts.layer_graph import Activation
+from evener.artifacts.named_network import read_network
 from evener.artifacts.table1 import TABLE_1
 from evener.artifacts.topology import Halo
 from evener.errors import InputError, InvalidProjectError
@@ -51,6 +52,9 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             network is. With 1 of them among others, some networks are not.
         halos: neurons of either neighbour that a shard may see: "boundary" for 1, "full" for all.
         density: probability of a link in the first genomes.
+        base_models: networks that the first generation begins with, as a search prints them, such
+            as "64-32 relu" or "conv3x3(8)/2 conv3x3(16), flattened, relu"; sizes become the nearest
+            that may be chosen.
         start: where weights stand between order and chaos when training begins.
         recipes: whether optimiser, learning rate, momentum and weight decay evolve as well.
         cost: what is made small beside the error: multiply-accumulates, numbers that training sets,
@@ -95,6 +99,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     halos: tuple[int | Literal["full", "boundary"], ...] = ()
     density: float = 0.75
     start: StartName = "critical"
+    base_models: tuple[str, ...] = ()
     recipes: bool = False
     cost: CostName = "macs"
     mutation: float | None = None
@@ -250,10 +255,21 @@ def check_search(search: SearchSection) -> None:
     _check_sizes(search)
     if not search.activations:
         raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
+    _check_base_models(search)
     _check_papers(search)
     _check_coevolution(search)
     _check_shards(search)
     _check_budget(search.budget)
+
+
+def _check_base_models(search: SearchSection) -> None:
+    for text in search.base_models:
+        try:
+            read_network(text, search.activations[0])
+        except InputError as error:
+            raise InvalidProjectError(
+                f"search.base_models: {error}", key="search.base_models"
+            ) from error
 
 
 def _check_papers(search: SearchSection) -> None:
@@ -281,6 +297,7 @@ def _check_coevolution(search: SearchSection) -> None:
     for name, value, wanted in (
         ("networks", search.networks == "blocks", '"layers"'),
         ("links", search.links == "chain", '"any"'),
+        ("base_models", search.base_models, "none of it, as it grows its own"),
         ("halving", search.halving, "false"),
         ("inherit", search.inherit, "false"),
     ):

@@ -46,6 +46,12 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
             f"the limit of {show(limit.max_latency_s, 'time')} is "
             f"{'kept' if limit.holds else 'missed'}"
         )
+        if limit.over_best is not None:
+            best = limit.over_best
+            yield (
+                f"{limit.network}: of the others that keep it {best.over} is the quickest, and the "
+                f"plan reaches {best.median:.3f} of it ({best.low:.3f} - {best.high:.3f})"
+            )
     for row in comparison.rows:
         if row.deviation is not None:
             yield f"{row.network}: {row.name}: {deviation_words(row.deviation)}"

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,7 +62,7 @@ def open_table(path: Path) -> Iterator[tuple[list[str], "Reader"]]:
             "project is relative to it)",
             path=str(path),
         ) from error
-    except (UnicodeDecodeError, csv.Error, EOFError) as error:  # the last where gzip is cut off
+    except (UnicodeDecodeError, csv.Error, EOFError, zlib.error) as error:  # two of damaged gzip
         raise InvalidFileError(
             f"{path} is not a CSV table in UTF-8: {error}; save it as UTF-8 text", path=str(path)
         ) from error

@@ -26,7 +26,8 @@ def encoded_rows(
     """Take each row of a table as a frame, some at a time.
 
     Args:
-        path: the table, CSV or Parquet; it may have other columns too, such as the target.
+        path: the table, CSV, Parquet or JSON lines; it may have other columns too, such as the
+            target.
         inputs: what a frame holds.
         encoding: what each column becomes.
         id_column: what tells the rows apart in the answers, if a column does.

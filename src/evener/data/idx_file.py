@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -101,7 +102,7 @@ def _read(path: Path, dimensions: int) -> NDArray[np.uint8]:
     try:
         content = path.read_bytes()
         content = gzip.decompress(content) if path.suffix == ".gz" else content
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InvalidFileError(
             f"cannot read {path}: {getattr(error, 'strerror', None) or error}; labels lie beside "
             "their pictures, named alike",

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from evener.artifacts.tensor import Tensor
+from evener.data.json_rows import DAMAGED, open_lines
 from evener.data.source import Source, Sourced
 from evener.errors import InvalidDataError, InvalidFileError
 from evener.network.frames import Array
@@ -21,7 +22,8 @@ def read_lines(path: Path, inputs: Sequence[Tensor]) -> Source:
     """Take each line of a file as a frame: `{"id": "a", "x": [[0.5, 1.0]]}`.
 
     Args:
-        path: the file, or `-` for standard input, whose lines are taken as they come.
+        path: the file, compressed or not, or `-` for standard input, whose lines are taken as they
+            come.
         inputs: what a frame holds: nested lists by name, of the input's shape, with or without
             its first 1. What "id" says, if it is no input, goes with the answer.
 
@@ -32,7 +34,7 @@ def read_lines(path: Path, inputs: Sequence[Tensor]) -> Source:
         name = "standard input"
         return Source(_frames(sys.stdin.buffer, name, inputs), name=name, live=True)
     try:
-        file = path.open("rb")
+        file = open_lines(path)
     except OSError as error:
         raise InvalidFileError(
             f"cannot read {path}: {error.strerror or error}; give a file of JSON lines",
@@ -42,8 +44,13 @@ def read_lines(path: Path, inputs: Sequence[Tensor]) -> Source:
 
 
 def _all_of(file: BinaryIO, name: str, inputs: Sequence[Tensor]) -> Iterator[Sourced]:
-    with file:
-        yield from _frames(file, name, inputs)
+    try:
+        with file:
+            yield from _frames(file, name, inputs)
+    except DAMAGED as error:
+        raise InvalidFileError(
+            f"cannot read {name} to its end: {error}; write it again", path=name
+        ) from error
 
 
 def _frames(lines: Iterable[bytes], name: str, inputs: Sequence[Tensor]) -> Iterator[Sourced]:

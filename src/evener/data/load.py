@@ -18,7 +18,7 @@ from evener.data.idx_file import is_idx, labels_beside, read_idx
 from evener.data.learn_encoding import learn_encoding
 from evener.data.npz_file import read_npz
 from evener.data.picture_rows import read_picture_rows
-from evener.data.raw import SUFFIXES, RawTable, kind_of
+from evener.data.raw import SUFFIXES, RawTable
 from evener.data.select import read_selected
 from evener.data.split import (
     FEWEST_ROWS,
@@ -30,6 +30,7 @@ from evener.data.split import (
     split_rows,
 )
 from evener.data.table import Table, missing_target
+from evener.data.table_rows import kind_of
 from evener.data.targets import Targets, find_targets
 from evener.errors import InvalidDataError
 from evener.units import count

@@ -1,21 +1,19 @@
 """Read the columns of a table as they stand in a file: CSV, Parquet or JSON lines."""
 
-import gzip
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from evener.data.cells import Column, as_texts
 from evener.data.csv_file import check_header, open_table, ragged
-from evener.data.table_rows import PARQUET, open_parquet
+from evener.data.json_rows import LINES, read_records
+from evener.data.table_rows import PARQUET, kind_of, open_parquet
 from evener.errors import InvalidDataError, InvalidFileError
 
-LINES: Final = (".jsonl", ".ndjson")
 _CSV: Final = (".csv", ".tsv")
 SUFFIXES: Final = (*_CSV, PARQUET, *LINES)
 
@@ -53,16 +51,6 @@ class RawTable:
         gone = set(names)
         kept = {name: column for name, column in self.columns.items() if name not in gone}
         return RawTable(columns=kept, where=self.where, row_name=self.row_name)
-
-
-def kind_of(path: Path) -> str:
-    """Return the suffix that says what a file holds, whether it is compressed or not.
-
-    Example:
-        >>> kind_of(Path("a.CSV.gz")), kind_of(Path("b.parquet"))
-        ('.csv', '.parquet')
-    """
-    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
 
 
 def read_raw(path: Path) -> RawTable:
@@ -182,24 +170,9 @@ def _arrow(column: Any) -> Column:  # noqa: ANN401 - PyArrow ships no types
 
 def _read_lines(path: Path) -> RawTable:
     records, lines = [], []
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    records.append(msgspec.json.decode(line, type=dict[str, Any]))
-                    lines.append(number)
-    except OSError as error:
-        raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; check the path (data.source of a "
-            "project is relative to it)",
-            path=str(path),
-        ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, EOFError) as error:
-        raise InvalidFileError(
-            f"{path} line {number} is no JSON object: {error}; write one a line",
-            path=str(path),
-        ) from error
+    for number, record in read_records(path):
+        records.append(record)
+        lines.append(number)
     names = list(dict.fromkeys(name for record in records for name in record))
     return RawTable(
         columns={name: [cell(record.get(name)) for record in records] for name in names},

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from evener.artifacts.project import DataSection
 from evener.data.cells import as_texts
 from evener.data.npz_file import read_npz_columns
-from evener.data.raw import RawTable, kind_of, read_raw, stack
+from evener.data.raw import RawTable, read_raw, stack
 from evener.data.split import TEST, TRAIN, VALIDATION
 from evener.data.table import missing_column
+from evener.data.table_rows import kind_of
 from evener.errors import InvalidDataError
 from evener.units import count
 

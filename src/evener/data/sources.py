@@ -11,13 +11,14 @@ import msgspec
 from evener.artifacts.encoding import Encoding
 from evener.artifacts.tensor import Tensor
 from evener.data import line_frames, picture_frames, table_rows, video_frames
+from evener.data.json_rows import LINES, holds_rows
 from evener.data.pixels import Pixels
 from evener.data.source import Source, Sourced
 from evener.data.table_frames import read_rows
+from evener.data.table_rows import kind_of
 from evener.errors import InputError
 from evener.network.frames import load_frames
 
-LINES: Final = (".jsonl", ".ndjson")
 NPZ: Final = ".npz"
 SUFFIXES: Final = (
     NPZ,
@@ -55,8 +56,9 @@ def open_source(
     """Open what frames are read from.
 
     Args:
-        path: a folder of pictures, a file of one of `SUFFIXES`, "camera:0", or "-" for JSON lines
-            from standard input.
+        path: a folder of pictures, a file of one of `SUFFIXES` (tables of text and JSON lines also
+            compressed, with ".gz" behind it), "camera:0", or "-" for JSON lines from standard
+            input.
         inputs: what a frame holds.
         reading: how what is there becomes frames.
         features: names of the columns that the network learned from, where that is known.
@@ -66,7 +68,7 @@ def open_source(
         InputError: no such source, one that does not fit the network, or a choice that is not for
             it.
     """
-    _check_choices(path, reading)
+    _check_choices(path, inputs, reading)
     source = _open(path, inputs, reading, features, encoding)
     if reading.limit is None:
         return source
@@ -77,8 +79,9 @@ def open_source(
     )
 
 
-def _check_choices(path: Path, reading: Reading) -> None:
-    if (reading.columns is not None or reading.id_column is not None) and not _is_table(path):
+def _check_choices(path: Path, inputs: Sequence[Tensor], reading: Reading) -> None:
+    wants_columns = reading.columns is not None or reading.id_column is not None
+    if wants_columns and not _is_table(path, inputs):
         raise InputError(f"--columns and --id are for tables, and {path} is none; leave them out")
     if reading.pixels != Pixels() and not _is_video(path) and not _is_picture(path):
         raise InputError(
@@ -100,7 +103,7 @@ def _open(
         return video_frames.read_video(path, inputs, reading.pixels)
     if _is_picture(path):
         return picture_frames.read_pictures(path, inputs, reading.pixels)
-    if _is_table(path):
+    if _is_table(path, inputs):
         return read_rows(
             path,
             inputs,
@@ -109,19 +112,21 @@ def _open(
             id_column=reading.id_column,
             encoding=encoding,
         )
-    suffix = path.suffix.lower()
-    if suffix in LINES or str(path) == line_frames.STDIN:
+    if kind_of(path) in LINES or str(path) == line_frames.STDIN:
         return line_frames.read_lines(path, inputs)
-    if suffix == NPZ:
+    if path.suffix.lower() == NPZ:
         return _arrays(path, inputs)
     raise InputError(
         f"{path} is no source of frames: give a folder of pictures, camera:0, - or a file of "
-        f"{', '.join(SUFFIXES)}"
+        f"{', '.join(SUFFIXES)} (tables and lines also as .gz)"
     )
 
 
-def _is_table(path: Path) -> bool:
-    return path.suffix.lower() in table_rows.SUFFIXES
+def _is_table(path: Path, inputs: Sequence[Tensor]) -> bool:
+    kind = kind_of(path)
+    if kind in LINES:
+        return holds_rows(path, besides={tensor.name for tensor in inputs})
+    return kind in table_rows.SUFFIXES
 
 
 def _is_picture(path: Path) -> bool:

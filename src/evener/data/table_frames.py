@@ -36,7 +36,7 @@ def read_rows(
     the one of its name. "colour=red" stands for 1 where the column "colour" says "red", else 0.
 
     Args:
-        path: the table, CSV or Parquet.
+        path: the table, CSV, Parquet or JSON lines.
         inputs: what a frame holds.
         columns: names of columns.
         features: names of the columns that the network learned from, where that is known.

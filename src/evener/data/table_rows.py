@@ -1,4 +1,4 @@
-"""Read the rows of a table one after another, from a CSV or a Parquet file."""
+"""Read the rows of a table one after another, from a file of CSV, Parquet or JSON lines."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evener.data.csv_file import check_header, open_table, ragged
+from evener.data.json_rows import LINES, read_records
 from evener.errors import InvalidFileError, MissingExtraError
 
 if TYPE_CHECKING:
     from _csv import Reader
 
-SUFFIXES: Final = (".csv", ".tsv", ".parquet")
+SUFFIXES: Final = (".csv", ".tsv", ".parquet")  # but for JSON lines, which may be frames too
 PARQUET: Final = ".parquet"
 _ROWS_AT_ONCE: Final = 1024
 
@@ -25,27 +26,44 @@ class Rows:
     Attributes:
         header: names of the columns.
         rows: where each row stands, such as "line 7", and its values in the header's order: text
-            of a CSV file, and what Parquet holds, None where there is no value.
+            of a CSV file, and what Parquet or JSON holds, None where there is no value.
     """
 
     header: Sequence[str]
     rows: Iterator[tuple[str, Sequence[Any]]]
 
 
+def kind_of(path: Path) -> str:
+    """Return the suffix that says what a file holds, whether it is compressed or not.
+
+    Example:
+        >>> kind_of(Path("a.CSV.gz")), kind_of(Path("b.parquet"))
+        ('.csv', '.parquet')
+    """
+    return Path(path.stem if path.suffix.lower() == ".gz" else path.name).suffix.lower()
+
+
 @contextmanager
 def open_rows(path: Path) -> Iterator[Rows]:
     """Open a table; its rows are read while the block lasts, a few at a time.
+
+    Columns of JSON lines are whatever any of them names, so that the file is read twice.
 
     Raises:
         InvalidFileError: missing, or no table.
         InvalidDataError: a column without a name, two of one name, or a row of another length.
         MissingExtraError: it is Parquet, and PyArrow is not installed.
     """
-    if path.suffix.lower() == PARQUET:
+    kind = kind_of(path)
+    if kind == PARQUET:
         with open_parquet(path) as file:
             header = file.schema_arrow.names
             check_header(header, path)
             yield Rows(header, _batches(path, file))
+        return
+    if kind in LINES:
+        names = list(dict.fromkeys(name for _, record in read_records(path) for name in record))
+        yield Rows(names, _records(path, names))
         return
     with open_table(path) as (header, reader):
         check_header(header, path)
@@ -59,7 +77,7 @@ def count_rows(path: Path) -> int | None:
         InvalidFileError: missing, or no table.
         MissingExtraError: it is Parquet, and PyArrow is not installed.
     """
-    if path.suffix.lower() != PARQUET:
+    if kind_of(path) != PARQUET:
         return None
     with open_parquet(path) as file:
         rows: int = file.metadata.num_rows
@@ -72,6 +90,11 @@ def _lines(path: Path, reader: "Reader", width: int) -> Iterator[tuple[str, Sequ
             if len(row) != width:
                 raise ragged(path, reader.line_num, len(row), width)
             yield f"line {reader.line_num}", row
+
+
+def _records(path: Path, names: Sequence[str]) -> Iterator[tuple[str, Sequence[Any]]]:
+    for number, record in read_records(path):
+        yield f"line {number}", [record.get(name) for name in names]
 
 
 @contextmanager

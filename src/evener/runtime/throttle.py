@@ -51,8 +51,8 @@ class Throttle:
     def together(self) -> Iterator[None]:
         """Limit all threads of this process to what its cores may do together, meanwhile.
 
-        For a runtime whose threads wander between a throttled core and a full one. No lane may
-        be at work.
+        For a runtime whose threads wander between a throttled core and a full one; `settle` takes
+        out those that it pins. No lane may be at work.
         """
         for thread in pinning.threads():
             move(thread, self.free)

@@ -1,5 +1,6 @@
 """Dense layers one behind another: a gene for each says how wide it is, or that it is not there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -12,7 +13,8 @@ from evener.artifacts.layer_graph import Activation, LayerGraph
 from evener.artifacts.topology import Halo, Topology
 from evener.artifacts.windows import seen_by, sees_all
 from evener.errors import InputError
-from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels
+from evener.search.encoding import activation_level, nearest, recipe_levels
+from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels, write_levels
 from evener.search.recipe_genes import RECIPE_GENES, recipe_of, silence_recipe
 
 
@@ -101,6 +103,34 @@ class ChainSpace:
         """Return the network of each genome."""
         return tuple(self._graph(row) for row in self.loci(genomes).tolist())
 
+    def encode(self, graph: LayerGraph) -> Genomes:
+        """Return a genome of a network that somebody has already, (1, length).
+
+        Each width becomes the nearest that the space has, by their ratio.
+
+        Raises:
+            InputError: too many layers, layers that feed others than the next, or an activation or
+                a recipe, shards or a halo that the space has not.
+        """
+        hidden = len(graph.widths)
+        if not graph.chain:
+            raise InputError(f"{graph}: the space has layers one behind another; give such")
+        if hidden > self.depth:
+            raise InputError(
+                f"{graph} has {hidden} hidden layers, the space {self.depth}: give a depth of "
+                f"{hidden} or more"
+            )
+        levels = [1 + nearest(width, self.widths) for width in graph.widths]
+        levels += [0] * (self.depth - hidden)
+        levels.append(activation_level(graph, self.activations))
+        if self.recipes:
+            levels += recipe_levels(graph)
+        if self.shards:
+            levels += self._division_levels(graph)
+        elif graph.divided is not None:
+            raise InputError(f"{graph}: the space has no shards; leave out the topology")
+        return write_levels(np.array([levels]), self.genes)
+
     def violation(self, genomes: Genomes) -> NDArray[np.float64]:
         """Return the share of units above `max_nodes`."""
         layers = self.loci(genomes)[:, : self.depth]
@@ -118,6 +148,25 @@ class ChainSpace:
             topology=self._topology(row) if self.shards else msgspec.UNSET,
         )
 
+    def _division_levels(self, graph: LayerGraph) -> list[int]:
+        if graph.divided is not None:
+            shards, halo = graph.divided.shards, graph.divided.halo
+            if shards not in self.shards or halo not in self.halos:
+                raise InputError(
+                    f"{graph}: the space has shards {_listed(self.shards)} and halos "
+                    f"{_listed(self.halos)}; add {shards} and {halo}"
+                )
+            return [self.shards.index(shards), self.halos.index(halo)]
+        widths = (1, *graph.widths, self.outputs)
+        for shard, halo_level in product(range(len(self.shards)), range(len(self.halos))):
+            topology = Topology(shards=self.shards[shard], halo=self.halos[halo_level])
+            if sees_all(topology, widths):
+                return [shard, halo_level]
+        raise InputError(
+            f"{graph}: each neuron sees all of the layer before, and the space has only divided "
+            'networks: name its shards and halo, or add "full" to the halos'
+        )
+
     def _division(self, row: list[int]) -> tuple[int, int]:
         hidden = (self.widths[level - 1] for level in row[: self.depth] if level)
         widths = (1, *hidden, self.outputs)
@@ -128,6 +177,10 @@ class ChainSpace:
         if shards < 0:
             return msgspec.UNSET
         return Topology(shards=self.shards[shards], halo=self.halos[halo])
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -1,5 +1,6 @@
 """Convolutional networks: stages of blocks, each block a choice of genes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 from evener.artifacts.conv_stack import Block, BlockKind, ConvStack, HeadKind
 from evener.artifacts.layer_graph import Activation
 from evener.errors import InputError
-from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels
+from evener.search.encoding import activation_level, nearest, recipe_levels
+from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels, write_levels
 from evener.search.recipe_genes import RECIPE_GENES, recipe_of, silence_recipe
 
 KINDS: Final[tuple[BlockKind | None, ...]] = (
@@ -122,12 +124,71 @@ class ConvSpace:
         """Return the network of each genome, without blocks that are not there."""
         return tuple(self._stack(row) for row in self.loci(genomes).tolist())
 
+    def encode(self, stack: ConvStack) -> Genomes:
+        """Return a genome of a network that somebody has already, (1, length).
+
+        Its blocks fill one stage after another. Channels and hidden units become the nearest that
+        the space has, by their ratio.
+
+        Raises:
+            InputError: more blocks than fit into the stages, or a head, an activation or a recipe
+                that the space has not.
+        """
+        stages = self._stages(stack)
+        if len(stages) > self.stages:
+            raise InputError(
+                f"{stack} takes {len(stages)} stages of {self.blocks} blocks or fewer, as each has "
+                f"one number of channels and halves the picture at its beginning; the space has "
+                f"{self.stages}: give more stages, or more blocks for each"
+            )
+        if stack.head not in self.heads:
+            raise InputError(
+                f"{stack}: the space has the heads {', '.join(self.heads)}; give another network"
+            )
+        levels: list[int] = []
+        for number in range(self.stages):
+            levels += self._stage_levels(stages[number] if number < len(stages) else [])
+        levels += [self.heads.index(stack.head), self._hidden_level(stack.hidden)]
+        levels.append(activation_level(stack, self.activations))
+        if self.recipes:
+            levels += recipe_levels(stack)
+        return write_levels(np.array([levels]), self.genes)
+
     def violation(self, genomes: Genomes) -> NDArray[np.float64]:
         """Return 1 for each genome without a convolution, else 0."""
         levels = self.loci(genomes)
         each = 2 + 2 * self.blocks
         channels = levels[:, : self.stages * each : each]
         return np.where((channels < 0).all(axis=1), 1.0, 0.0)
+
+    def _stages(self, stack: ConvStack) -> list[list[Block]]:
+        """Return the blocks of each stage, as few stages as can be."""
+        stages: list[list[Block]] = []
+        channels = None  # of the convolutions of the last stage
+        for block in stack.blocks:
+            own = None if block.kind == "pool3x3" else block.channels
+            full = not stages or len(stages[-1]) == self.blocks
+            if full or block.stride == 2 or (own and channels and own != channels):
+                stages.append([])
+                channels = None
+            stages[-1].append(block)
+            channels = channels or own
+        return stages
+
+    def _stage_levels(self, blocks: Sequence[Block]) -> list[int]:
+        channels = [block.channels for block in blocks if block.kind != "pool3x3"]
+        levels = [nearest(channels[0], self.channels) if channels else 0]
+        levels.append(int(bool(blocks) and blocks[0].stride == 2))
+        for block in blocks:
+            levels += [KINDS.index(block.kind), int(block.residual)]
+        return levels + [0, 0] * (self.blocks - len(blocks))
+
+    def _hidden_level(self, hidden: int) -> int:
+        """Return the level of the nearest hidden layer; of none, if there is the choice."""
+        wide = [place for place, units in enumerate(self.hidden) if units]
+        if 0 in self.hidden and (hidden == 0 or not wide):
+            return self.hidden.index(0)
+        return wide[nearest(hidden or 1, [self.hidden[place] for place in wide])]
 
     def _stack(self, row: list[int]) -> ConvStack:
         each = 2 + 2 * self.blocks

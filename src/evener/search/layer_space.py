@@ -4,9 +4,7 @@ With its defaults it is the genome of the paper (Ravishankar et al., Table I): 5
 most, 21 bits for the links among 7 nodes and 2 for the width of each layer, l = 31.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from evener.artifacts.layer_graph import Activation, LayerGraph
 from evener.errors import InputError
 from evener.search.canonical import canonical_order
+from evener.search.encoding import activation_level, nearest, recipe_levels
 from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels, write_levels
 from evener.search.links import count_links, live_nodes, prune_links, read_links, write_links
 from evener.search.recipe_genes import RECIPE_GENES, recipe_of, silence_recipe
@@ -113,11 +112,6 @@ class LayerSpace:
                 f"{graph} has {hidden} hidden layers, the space {self.depth}: give a depth of "
                 f"{hidden} or more"
             )
-        if graph.activation not in self.activations:
-            raise InputError(
-                f"{graph}: the space has the activations {', '.join(self.activations)}; add "
-                f"{graph.activation}"
-            )
         if graph.divided is not None:
             raise InputError(f"{graph}: the space has no shards; leave out the topology")
         nodes = [*range(hidden + 1), self.nodes - 1]
@@ -125,10 +119,10 @@ class LayerSpace:
         for start, end in graph.links:
             matrix[0, nodes[start], nodes[end]] = True
         unused = [self.widths[0]] * (self.depth - hidden)
-        levels = [_nearest(width, self.widths) for width in (*graph.widths, *unused)]
-        levels.append(self.activations.index(graph.activation))
+        levels = [nearest(width, self.widths) for width in (*graph.widths, *unused)]
+        levels.append(activation_level(graph, self.activations))
         if self.recipes:
-            levels += self._recipe_levels(graph)
+            levels += recipe_levels(graph)
         bits = write_levels(np.array([levels]), self.genes)
         return np.concatenate([write_links(matrix), bits], axis=1)
 
@@ -167,19 +161,3 @@ class LayerSpace:
             activation=self.activations[levels[self.depth]],
             recipe=recipe_of(levels[self.depth + 1 :].tolist()) if self.recipes else None,
         )
-
-    def _recipe_levels(self, graph: LayerGraph) -> list[int]:
-        if graph.recipe is None:
-            raise InputError(f"{graph} has no recipe, and the space has: give it one")
-        given = [getattr(graph.recipe, gene.name) for gene in RECIPE_GENES]
-        if given[0] not in RECIPE_GENES[0].values:
-            raise InputError(f"{graph}: the space does not train by {given[0]}; give sgd or adam")
-        numbers = zip(RECIPE_GENES[1:], given[1:], strict=True)
-        return [
-            RECIPE_GENES[0].values.index(given[0]),
-            *(int(np.abs(np.array(gene.values) - value).argmin()) for gene, value in numbers),
-        ]
-
-
-def _nearest(width: int, widths: Sequence[int]) -> int:
-    return min(range(len(widths)), key=lambda level: abs(log(width / widths[level])))

@@ -2,15 +2,53 @@
 
 from typing import Final
 
-TRAIN_CODE: Final = ("artifacts/windows.py", "train", "search/pruning", "workflow/pruning.py")
+TRAIN_CODE: Final = (
+    "artifacts/windows.py",
+    "train",
+    "search/pruning",
+    "workflow/before_refit.py",
+    "workflow/final.py",
+    "workflow/project_rank.py",
+    "workflow/pruning.py",
+    "workflow/recommend.py",
+)
 """What a trained network rests on."""
 SEARCH_CODE: Final = (
     "artifacts/windows.py",
     "search",
     "train",
+    "workflow/base_models.py",
+    "workflow/block_search.py",
+    "workflow/coevolution.py",
     "workflow/coevolving.py",
+    "workflow/finalists.py",
+    "workflow/generations.py",
+    "workflow/pace.py",
     "workflow/pruning.py",  # finalists are trained in full
+    "workflow/search_setup.py",
+    "workflow/searching.py",
     "workflow/set_competition.py",
     "workflow/trained_sets.py",
+    "workflow/trial_batches.py",
 )
 """What the front of a search rests on."""
+RUN_CODE: Final = (
+    "plan",
+    "run",
+    "artifacts/trace.py",
+    "workflow/board.py",
+    "workflow/near_enough.py",
+    "workflow/pipeline.py",
+    "workflow/place.py",
+    "workflow/run.py",
+    "workflow/stand_in.py",
+)
+"""What the figures of a run rest on."""
+COMPARE_CODE: Final = (
+    *RUN_CODE,
+    "workflow/bench.py",
+    "workflow/compared.py",
+    "workflow/live.py",
+    "workflow/race.py",
+)
+"""What a comparison of a plan with the plain ways rests on."""

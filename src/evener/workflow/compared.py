@@ -84,8 +84,19 @@ def with_limit(
         max_latency_s=max_latency_s,
         latency_p99_s=plan.latency_p99_s,
         copies_p99_s=copies_p99_s,
+        over_best=_over_best_within(found, max_latency_s),
     )
     return msgspec.structs.replace(found, limits=(limit,))
+
+
+def _over_best_within(found: Comparison, max_latency_s: float) -> Ratio | None:
+    rate_hz = {
+        row.name if row.kind == "peer" else row.kind: row.rate_hz
+        for row in found.rows
+        if row.latency_p99_s <= max_latency_s and row.deviation is None
+    }
+    able = [ratio for ratio in found.ratios_each if ratio.over in rate_hz]
+    return max(able, key=lambda ratio: rate_hz[ratio.over], default=None)
 
 
 def together(comparisons: Sequence[Comparison]) -> Comparison:

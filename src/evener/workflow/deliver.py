@@ -23,6 +23,7 @@ from evener.artifacts.requirements import Verdicts, judge
 from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
 from evener.runtime.session import Array
+from evener.workflow.code import COMPARE_CODE, RUN_CODE
 from evener.workflow.learn import Learning, package_versions
 from evener.workflow.opened import Progress
 from evener.workflow.place import Place, place_of
@@ -122,7 +123,7 @@ class Delivery:
             found = quality(dataset.task, targets, answers)
             return msgspec.structs.replace(trace, quality=found)
 
-        inputs = {"plan": plan.sha256, "code": code_version("plan", "run", "artifacts/trace.py")}
+        inputs = {"plan": plan.sha256, "code": code_version(*RUN_CODE)}
         return self._steps.step("run", Trace, inputs, make)
 
     def compare(self, plan: Kept[Plan], profile: Kept[Profile]) -> Kept[Comparison]:
@@ -135,7 +136,7 @@ class Delivery:
         inputs = {
             "plan": plan.sha256,
             "profile": profile.sha256,
-            "code": code_version("plan", "run", "artifacts/trace.py"),
+            "code": code_version(*COMPARE_CODE),
         }
         return self._steps.step("compare", Comparison, inputs, make)
 

@@ -1,7 +1,7 @@
 """Let other programs' ways to spread a network over the machine race against its plan."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
@@ -10,6 +10,7 @@ from evener.artifacts.trace import Trace, streaming_rate_hz
 from evener.errors import RuntimeFailedError
 from evener.run.compare import Runner
 from evener.run.entry import Frame
+from evener.run.looks import again_and_again
 from evener.run.sink import Emit
 from evener.runtime.peer import Peer, known_peers
 from evener.runtime.session import Array
@@ -19,6 +20,7 @@ from evener.workflow.opened import Opened
 from evener.workflow.race import Entrant, without_those_too_big
 
 _TRIED: Final = 4  # frames that tell about how quick a peer is
+_LOOK_S: Final = 0.01  # between looks at which threads a peer has pinned
 
 
 class PeerRunner:
@@ -27,8 +29,9 @@ class PeerRunner:
     Args:
         peer: the peer; whoever opened it closes it.
         names: names of the network's inputs, in the order of a frame.
-        throttle: the throttled cores, if some are: the peer may use what the cores may do
-            together, since its threads wander between them.
+        throttle: the throttled cores, if some are. Threads that the peer pins to a core while they
+            compute, as OpenVINO does, are throttled as that core is; those that wander may use what
+            the cores may do together.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class PeerRunner:
             for frame in frames:
                 yield dict(zip(self._names, frame, strict=True))
 
-        with self._throttle.together() if self._throttle else nullcontext():
+        with self._settled():
             granted_s, done_s = self._peer.run(
                 named(), lambda number, answer: emit(number, tuple(answer))
             )
@@ -67,6 +70,21 @@ class PeerRunner:
             wait_p50_s=0.0,
             stages=(),
         )
+
+    @contextmanager
+    def _settled(self) -> Iterator[None]:
+        """Keep each thread where it belongs, if some cores are throttled."""
+        if self._throttle is None:
+            yield
+            return
+        failed: list[Exception] = []
+        with (
+            self._throttle.together(),
+            again_and_again([self._throttle.settle], every_s=_LOOK_S, failed=failed.append),
+        ):
+            yield
+        if failed:
+            raise failed[0]
 
 
 def find_peers(

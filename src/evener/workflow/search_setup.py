@@ -18,6 +18,7 @@ from evener.search.algorithms import make_algorithm
 from evener.search.bandit import Arm
 from evener.search.chain_space import ChainSpace
 from evener.search.chaos.domains import compensate, draw_start
+from evener.search.genes import Genomes
 from evener.search.layer_space import LayerSpace
 from evener.search.model import Reference
 from evener.search.paper import Paper
@@ -104,6 +105,7 @@ def algorithm_of(
     *,
     reference: Reference = (),
     children: int | None = None,
+    seeds: Genomes | None = None,
 ) -> Algorithm:
     """Return how the search goes on.
 
@@ -113,6 +115,7 @@ def algorithm_of(
         prices: what is made small beside the error, known before an evaluation.
         reference: limits on the error and on that, beyond which a network is of no use.
         children: of a generation, but for "paper"; the population's size if None.
+        seeds: genomes to begin with.
     """
     if section.algorithm == "paper":
         return Paper(
@@ -122,6 +125,7 @@ def algorithm_of(
             elite=section.elite,
             mutation=section.mutation,
             arms=(Arm(crossover=section.crossover),),
+            seeds=seeds,
         )
     if section.algorithm == "coevolution":
         raise InputError("'coevolution' proposes no generations: it is carried out as a whole")
@@ -132,6 +136,7 @@ def algorithm_of(
         objectives=2,
         costs=costs_of(space, prices),
         reference=reference,
+        seeds=seeds,
     )
 
 

@@ -92,6 +92,7 @@ class Searching:
         tell: Progress | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        from evener.workflow.base_models import base_genomes
         from evener.workflow.search_setup import prices_of, reference_of, space_of
 
         section = wanted.section
@@ -117,6 +118,7 @@ class Searching:
         self._begun = clock() - (0.0 if state is None else state.made.took_s)
         self._prices = prices_of(section, wanted.ends, planned)
         self._space = space_of(section, wanted.ends)
+        self._base = base_genomes(section, self._space, learning_rate=wanted.train.learning_rate)
         self._reference = reference_of(section, wanted.quality, wanted.size_bytes, planned)
         value = None if state is None else state.value
         self._rivals: Rivals[Candidate] | Coevolving
@@ -261,6 +263,7 @@ class Searching:
             self._prices,
             reference=self._reference,
             children=self._children,
+            seeds=self._base,
         )
 
     def _say(self) -> None:

@@ -136,6 +136,9 @@ def _tidy(folder: Path) -> None:
 def code_version(*packages: str) -> str:
     """Return a hash of the source of some of Evener's packages, so that changed code runs again.
 
+    Raises:
+        FileNotFoundError: there is no such package.
+
     Example:
         >>> code_version("units.py") == code_version("units.py")
         True
@@ -144,6 +147,8 @@ def code_version(*packages: str) -> str:
     sources: list[Path] = []
     for package in packages:
         place = root / package
+        if not place.exists():
+            raise FileNotFoundError(f"{place} is no source of Evener")
         sources += [place] if place.is_file() else sorted(place.rglob("*.py"))
     hashed = hashlib.sha256()
     for source in sources:
