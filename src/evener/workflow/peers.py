@@ -80,7 +80,7 @@ class PeerRunner:
         failed: list[Exception] = []
         with (
             self._throttle.together(),
-            again_and_again([self._throttle.settle], every_s=_LOOK_S, failed=failed.append),
+            again_and_again([self._throttle.follow], every_s=_LOOK_S, failed=failed.append),
         ):
             yield
         if failed:
