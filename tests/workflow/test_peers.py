@@ -52,6 +52,7 @@ class PinningPeer(Peer):
     """Computes in a thread that it pins to one core after another, and lets go at last."""
 
     requests = 1
+    name = "pinning"
 
     def __init__(self, follow: Callable[[], None]) -> None:
         """Open nothing."""
@@ -122,7 +123,9 @@ def test_a_peer_whose_threads_cannot_be_followed_fails(
 
     monkeypatch.setattr("evener.runtime.throttle.move", move)
 
-    with pytest.raises(OSError, match="the group is gone"):
+    with pytest.raises(
+        RuntimeFailedError, match="a thread of pinning cannot be put .*group is gone"
+    ):
         PeerRunner(PinningPeer(follow), ["x"], throttle=throttle_of(cores[1])).run(
             [], lambda *_: None
         )

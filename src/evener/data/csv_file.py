@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from evener.data.gzip_file import DAMAGED, damaged
+from evener.data.unreadable import DAMAGED, damaged, unreadable
 from evener.errors import InvalidDataError, InvalidFileError
 from evener.units import count
 
@@ -59,11 +59,7 @@ def open_table(path: Path) -> Iterator[tuple[list[str], "Reader"]]:
     except DAMAGED as error:
         raise damaged(path, error) from error
     except OSError as error:
-        raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; check the path (data.source of a "
-            "project is relative to it)",
-            path=str(path),
-        ) from error
+        raise unreadable(path, error) from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InvalidFileError(
             f"{path} is not a CSV table in UTF-8: {error}; save it as UTF-8 text", path=str(path)

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evener.data.gzip_file import DAMAGED, damaged
 from evener.data.pictures import as_features
 from evener.data.split import TEST, TRAIN
 from evener.data.table import Table
+from evener.data.unreadable import DAMAGED, damaged
 from evener.errors import InvalidDataError, InvalidFileError
 
 _IMAGES: Final = "images"

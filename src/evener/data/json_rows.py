@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, Final, cast
 
 import msgspec
 
-from evener.data.gzip_file import DAMAGED, damaged
+from evener.data.unreadable import DAMAGED, damaged, unreadable
 from evener.errors import InvalidFileError
 
 LINES: Final = (".jsonl", ".ndjson")
@@ -39,11 +39,7 @@ def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except DAMAGED as error:
         raise damaged(path, error) from error
     except OSError as error:
-        raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; check the path (data.source of a "
-            "project is relative to it)",
-            path=str(path),
-        ) from error
+        raise unreadable(path, error) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidFileError(
             f"{path} line {number} is no JSON object: {error}; write one a line",

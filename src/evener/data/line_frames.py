@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 
 from evener.artifacts.tensor import Tensor
-from evener.data.gzip_file import DAMAGED, damaged
 from evener.data.json_rows import open_lines
 from evener.data.source import Source, Sourced
+from evener.data.unreadable import DAMAGED, damaged
 from evener.errors import InvalidDataError, InvalidFileError
 from evener.network.frames import Array
 

@@ -1,4 +1,4 @@
-"""Say that a file which gzip compressed was cut off or changed."""
+"""Say why a file of rows cannot be read."""
 
 import gzip
 import zlib
@@ -8,7 +8,7 @@ from typing import Final
 from evener.errors import InvalidFileError
 
 DAMAGED: Final = (gzip.BadGzipFile, EOFError, zlib.error)
-"""What reading such a file raises, beside what reading any file does."""
+"""What reading a file raises that gzip compressed and that was cut off or changed since."""
 
 
 def damaged(path: Path, error: Exception) -> InvalidFileError:
@@ -24,4 +24,18 @@ def damaged(path: Path, error: Exception) -> InvalidFileError:
     """
     return InvalidFileError(
         f"{path} is damaged: {error}; compress it again, or fetch it again", path=str(path)
+    )
+
+
+def unreadable(path: Path, error: OSError) -> InvalidFileError:
+    """Return the error of a file of rows that is not there, or that the system does not give.
+
+    Args:
+        path: the file.
+        error: the system's.
+    """
+    return InvalidFileError(
+        f"cannot read {path}: {error.strerror or error}; check the path (data.source of a "
+        "project is relative to it)",
+        path=str(path),
     )
