@@ -28,12 +28,12 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from statistics import fmean, geometric_mean
+from statistics import fmean
 from typing import Any, Final
 
 import msgspec
@@ -41,6 +41,7 @@ import numpy as np
 import torch  # noqa: TID251 - rows of a population are tensors
 from numpy.typing import NDArray
 from pieces import Pieces
+from planner_fronts import BOARD, COSTS, Offer, compare, found_so_far, summary, told
 from record import write_record
 
 from evener import run_on_board
@@ -66,12 +67,6 @@ from evener.workflow.steps import code_version
 
 HERE: Final = Path(__file__).parent
 KEPT: Final = HERE.parent / ".cache" / "planner_loop"
-BOARD: Final = "khadas-vim3"
-WANTED: Final = 1.15
-EQUAL: Final = 0.002  # of accuracy
-SPAN: Final = 0.02  # of accuracy below the best that both reach, over which rates are compared
-LEVELS: Final = 9
-COSTS: Final = ("period_s", "size_bytes")
 CHILDREN: Final = 10  # of a generation
 EVALUATIONS: Final = 160  # of a search
 FRONT: Final = 6  # most networks of a front that are trained again
@@ -84,7 +79,7 @@ SLOWDOWN: Final = 40.0
 Floats = NDArray[np.float32]
 Part = tuple[Floats, NDArray[np.int64]]
 """Rows and their classes."""
-_PACKAGES: Final = ("artifacts", "network", "plan", "search", "train")
+_PACKAGES: Final = ("artifacts", "network", "plan", "run", "runtime", "search", "train", "workflow")
 
 
 @dataclass(frozen=True)
@@ -138,28 +133,6 @@ class Searched(msgspec.Struct, frozen=True):
     trained: int
 
 
-class Offer(msgspec.Struct, frozen=True):
-    """A network of a front after it was trained again.
-
-    Attributes:
-        network: as people read it.
-        validation: mean accuracy of the new trainings on the validation rows.
-        test: likewise on the test rows.
-        cost: the search's own.
-        period_s: estimated.
-        size_bytes: of its file.
-        rate_hz: over simulated processors.
-    """
-
-    network: str
-    validation: float
-    test: float
-    cost: float
-    period_s: float
-    size_bytes: float
-    rate_hz: float
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Search each case by both costs, print and record."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -171,7 +144,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kept", type=Path, default=KEPT, help="folder of pieces that are done")
     parser.add_argument("-o", "--out", type=Path)
     options = parser.parse_args(arguments)
-    code = digest([code_version(*_PACKAGES), file_sha256(Path(__file__))])
+    own = [file_sha256(HERE / name) for name in ("planner_loop.py", "planner_fronts.py")]
+    code = digest([code_version(*_PACKAGES), *own])
     until_s = time.monotonic() + 60 * options.minutes
     pieces = Pieces(options.kept, until_s, fresh=options.fresh, code=code)
     cases = [one for one in find_cases() if options.only in (None, one.name)]
@@ -326,51 +300,6 @@ def offers_of(case: Case, cost: NetworkCost, front: Sequence[Found], seed: int) 
     ]
 
 
-def compare(offers: Mapping[str, Sequence[Offer]]) -> dict[str, Any]:
-    """Return the rates that two fronts offer at equal accuracy, and their ratio.
-
-    Args:
-        offers: the networks of a front, by the cost that it was searched by.
-    """
-    ladders = {by: ladder(some) for by, some in offers.items()}
-    high = min(steps[-1].validation for steps in ladders.values())
-    levels = np.linspace(high - SPAN, high, LEVELS)
-    found: dict[str, Any] = {"levels": levels.tolist()}
-    for by, steps in ladders.items():
-        at = [one.validation for one in steps]
-        rates = np.exp(np.interp(levels, at, np.log([one.rate_hz for one in steps])))
-        tests = np.interp(levels, at, [one.test for one in steps])
-        found[by] = {
-            "rate_hz": geometric_mean(rates),
-            "rates_hz": rates.tolist(),
-            "test": float(tests.mean()),
-            "front": msgspec.to_builtins(steps),
-            "trained_again": len(offers[by]),
-        }
-    quick, small = (found[by] for by in COSTS)
-    found["ratio"] = quick["rate_hz"] / small["rate_hz"]
-    found["test_gain"] = quick["test"] - small["test"]
-    return found
-
-
-def ladder(offers: Sequence[Offer]) -> list[Offer]:
-    """Return the networks that none beats in accuracy and cost, the least accurate first.
-
-    Accuracy is the mean of the new trainings: what was best by luck is not so again.
-
-    Example:
-        >>> made = [Offer("", accuracy, 0, cost, 0, 0, 0) for accuracy, cost in
-        ...         [(0.9, 1), (0.95, 3), (0.93, 4), (0.97, 5)]]
-        >>> [one.cost for one in ladder(made)]
-        [1, 3, 5]
-    """
-    steps: list[Offer] = []
-    for one in sorted(offers, key=lambda one: (one.cost, -one.validation)):
-        if not steps or one.validation > steps[-1].validation:
-            steps.append(one)
-    return steps
-
-
 def simulated_rate_hz(network: ConvStack, ends: Ends) -> float:
     """Return the frames per second of a network's best plan, run over simulated processors."""
     with tempfile.TemporaryDirectory() as folder:
@@ -416,68 +345,6 @@ def _data() -> list[tuple[str, tuple[Part, Part, Part], tuple[int, int, int], in
     bounds = np.cumsum([0, *MNIST_ROWS])
     mnist = [(features[a:b], labels[a:b]) for a, b in pairwise(bounds)]
     return [*found, ("MNIST", (mnist[0], mnist[1], mnist[2]), (1, 14, 14), 5, 0.9)]
-
-
-def found_so_far(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the record of some pairs of searches."""
-    names = dict.fromkeys(row["case"] for row in rows)
-    return {
-        "board": BOARD,
-        "estimate": f"cost model of {BOARD}; rates are of simulated processors",
-        "span": SPAN,
-        "wanted": WANTED,
-        "ratio": geometric_mean(row["ratio"] for row in rows),
-        "ratios": {name: of_case(rows, name) for name in names},
-        "test_gain": fmean(row["test_gain"] for row in rows),
-        "rows": list(rows),
-    }
-
-
-def of_case(rows: Sequence[Mapping[str, Any]], case: str) -> dict[str, Any]:
-    """Return what the pairs of a case came to."""
-    ratios = [row["ratio"] for row in rows if row["case"] == case]
-    gain = fmean(row["test_gain"] for row in rows if row["case"] == case)
-    return {"ratio": geometric_mean(ratios), "each": ratios, "test_gain": gain}
-
-
-def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say what all pairs came to."""
-    if not rows:
-        return []
-    found = found_so_far(rows)
-    lines = []
-    for name, one in found["ratios"].items():
-        each = ", ".join(f"{ratio:.2f}" for ratio in one["each"])
-        gain = 100 * one["test_gain"]
-        lines.append(
-            f"{name}: {one['ratio']:.2f} times the rate ({each}), test accuracy {gain:+.2f} points"
-        )
-    equal = "equal" if abs(found["test_gain"]) <= EQUAL else "NOT equal"
-    gain = 100 * found["test_gain"]
-    last = f"all: {found['ratio']:.2f} times the rate at {equal} test accuracy ({gain:+.2f} points)"
-    return [*lines, f"{last}; {WANTED} wanted"]
-
-
-def told(row: Mapping[str, Any]) -> str:
-    """Say in lines what a pair of searches came to."""
-    low, *_, high = row["levels"]
-    gain = 100 * row["test_gain"]
-    ratio, trained = row["ratio"], row["trained"]
-    lines = [
-        f"{row['case']}, seed {row['seed']}: {ratio:.2f} times the rate; {trained} trained",
-        f"  at validation accuracies of {low:.4f} to {high:.4f}, test {gain:+.2f} points",
-    ]
-    for by in COSTS:
-        lines.append(f"  by {by}: {row[by]['rate_hz']:.0f} /s")
-        lines += [_offered(one) for one in row[by]["front"]]
-    return "\n".join(lines)
-
-
-def _offered(one: Mapping[str, Any]) -> str:
-    return (
-        f"    {one['validation']:.4f} (test {one['test']:.4f}) {one['rate_hz']:5.0f} /s "
-        f"({1 / one['period_s']:.0f} estimated) {one['size_bytes'] / 1e3:6.1f} kB  {one['network']}"
-    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 import numpy as np
 import planner_loop
 import pytest
-from planner_loop import Found, Offer, compare, front_of, ladder
+from planner_fronts import LEVELS, Offer, compare, ladder
+from planner_loop import Found, front_of
 
 from evener.artifacts.conv_stack import Block, ConvStack
 
@@ -35,7 +36,7 @@ def test_below_its_least_accurate_network_a_search_offers_that_one() -> None:
     found = compare({"period_s": quick, "size_bytes": small})
 
     assert found["levels"][0] == pytest.approx(0.96)
-    assert found["period_s"]["rates_hz"] == pytest.approx([900] * planner_loop.LEVELS)
+    assert found["period_s"]["rates_hz"] == pytest.approx([900] * LEVELS)
     assert found["ratio"] == pytest.approx(3)
 
 

@@ -1,7 +1,9 @@
 """What frames are read from is found by its name."""
 
 import gzip
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +56,7 @@ def test_a_compressed_file_that_was_damaged_is_named(
     path = folder / name
     path.write_bytes(harm(path.read_bytes()))
 
-    with pytest.raises(InvalidFileError, match=name.replace(".", r"\.")) as caught:
+    with pytest.raises(InvalidFileError, match=r"is damaged: .*; compress it again") as caught:
         list(open_source(path, X, Reading()).frames)
 
     assert caught.value.path == str(path)
@@ -67,6 +69,39 @@ def test_lines_with_the_name_of_an_input_are_no_rows(tmp_path: Path) -> None:
     [found] = open_source(tmp_path / "f.jsonl", one_number, Reading()).frames
 
     assert (found.id, found.frame[0].tolist()) == ("a", [0.5])
+
+
+def test_a_column_may_have_the_name_of_an_input_that_takes_more_numbers(tmp_path: Path) -> None:
+    (tmp_path / "f.jsonl").write_text('{"x": 1, "y": 2}\n')
+
+    [found] = open_source(tmp_path / "f.jsonl", X, Reading()).frames
+
+    assert found.frame[0].tolist() == [[1, 2]]
+
+
+def test_columns_that_are_named_make_lines_rows(tmp_path: Path) -> None:
+    (tmp_path / "f.jsonl").write_text('{"n": 3, "m": 4}\n')
+    one_number = (Tensor(name="n", shape=(1,), dtype="float32"),)
+
+    [found] = open_source(tmp_path / "f.jsonl", one_number, Reading(columns=("m",))).frames
+
+    assert found.frame[0].tolist() == [4]
+
+
+def test_a_pipe_of_lines_is_read_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "f.jsonl")
+    with ThreadPoolExecutor(1) as writer:
+        writer.submit((tmp_path / "f.jsonl").write_text, '{"x": [1, 2]}\n{"x": [3, 4]}\n')
+        found = list(open_source(tmp_path / "f.jsonl", X, Reading()).frames)
+
+    assert [one.frame[0].tolist() for one in found] == [[[1, 2]], [[3, 4]]]
+
+
+def test_a_column_without_a_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "f.jsonl").write_text('{"": 1, "b": 2}\n')
+
+    with pytest.raises(InvalidDataError, match="a column without a name|no name"):
+        list(open_source(tmp_path / "f.jsonl", X, Reading()).frames)
 
 
 def test_rows_of_json_lines_may_leave_columns_out(tmp_path: Path) -> None:

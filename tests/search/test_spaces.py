@@ -122,6 +122,14 @@ def test_what_a_space_decodes_it_encodes(seed: int) -> None:
         assert blocks.decode(blocks.encode(stack)) == (stack,)
 
 
+def test_a_network_that_is_not_divided_stays_so_at_the_width_that_it_gets() -> None:
+    space = ChainSpace(widths=(32, 64), shards=(4, 1), halos=(4,), outputs=10)
+
+    [network] = space.decode(space.encode(LayerGraph(widths=(10,), links=((0, 1), (1, 2)))))
+
+    assert network == LayerGraph(widths=(32,), links=((0, 1), (1, 2)))
+
+
 def test_channels_and_hidden_units_that_a_space_has_not_become_the_nearest() -> None:
     conv = Block(kind="conv3x3", channels=12, stride=2)
     own = ConvStack(blocks=(conv, Block(kind="conv1x1", channels=100)), hidden=20)

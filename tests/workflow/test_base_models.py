@@ -12,7 +12,7 @@ from evener.errors import InvalidProjectError
 from evener.testing.projects import write_project
 from evener.workflow.base_models import base_genomes
 from evener.workflow.search import search_project
-from evener.workflow.search_setup import space_of
+from evener.workflow.search_setup import limits_of, space_of
 
 TABLE = Ends(features=64, outputs=10)
 PICTURES = Ends(features=784, outputs=10, picture=(1, 28, 28))
@@ -34,6 +34,20 @@ def test_each_becomes_the_nearest_that_may_be_chosen() -> None:
     assert begun_with(PICTURES, "conv3x3(9)/2 conv3x3(30)/2, flattened") == [
         "blocks conv3x3(8)/2 conv3x3(32)/2, flattened, relu"
     ]
+
+
+def test_one_that_breaks_a_hard_requirement_is_refused() -> None:
+    section = SearchSection(base_models=("30", "256-256"))
+
+    with pytest.raises(
+        InvalidProjectError, match="'256-256': as .layers 256-256 relu, 3 links. it"
+    ):
+        base_genomes(
+            section,
+            space_of(section, TABLE),
+            learning_rate=0.01,
+            limits=limits_of(50_000.0, TABLE),
+        )
 
 
 def test_without_any_all_are_drawn() -> None:

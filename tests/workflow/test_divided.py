@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -77,13 +78,26 @@ def test_a_search_of_shards_that_was_killed_goes_on_to_the_same_front(
     assert search_project(project, workers=2).found == undisturbed
 
 
-def test_children_of_divided_networks_inherit_what_they_learned(tmp_path: Path) -> None:
+def test_children_of_divided_networks_inherit_what_they_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = project_of(tmp_path / "project", GENES + "inherit = true\n")
+    from evener.train.population.inherit import inherit
+    from evener.train.population.weights import Weights
 
-    found = search_project(project).found
+    begun: list[bool] = []
+
+    def watch(*given: Any, **named: Any) -> Weights:  # noqa: ANN401 - handed on
+        found = inherit(*given, **named)
+        begun.append(bool(found.masks))
+        return found
+
+    monkeypatch.setattr("evener.train.trials.inherit", watch)
+
+    found = search_project(project, workers=1).found
 
     assert {one.score.status for one in found.scored} == {"ok"}
-    assert any(one.parents for one in found.scored)
+    assert any(begun)
 
 
 def test_plans_of_divided_networks_are_made_cheap(tmp_path: Path) -> None:
@@ -148,6 +162,8 @@ def test_a_build_delivers_the_network_that_was_divided_and_goes_on_where_it_was_
     assert job.shape.topology == Topology(shards=4, halo=0)
     other = prepare_training(TrainingWish(project=built, topology=Topology(halo=1), shards=2))
     assert other.shape.topology == Topology(shards=2, halo=1)
+    dense = prepare_training(TrainingWish(project=built, topology=Topology()))
+    assert dense.shape.topology.dense
 
 
 def test_ranks_write_the_file_that_one_process_does(built: Path) -> None:

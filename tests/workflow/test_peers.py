@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from os import sched_setaffinity
 from pathlib import Path
@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evener.errors import InputError, RuntimeFailedError
+from evener.errors import RuntimeFailedError
 from evener.network.frames import random_frames
 from evener.runtime.peer import Peer, known_peers
 from evener.runtime.pinning import PROCESS_CORES
 from evener.runtime.session import Array
-from evener.runtime.throttle import throttled
+from evener.runtime.throttle import Throttle
 from evener.testing import tiny
 from evener.workflow import peers as under_test
 from evener.workflow import race
@@ -23,6 +23,8 @@ from evener.workflow.opening import open_network
 from evener.workflow.peers import PeerRunner, find_peers
 
 pytest.importorskip("openvino", reason="the peers are OpenVINO's own ways")
+
+PATIENCE_S = 20.0
 
 
 class LatePeer(Peer):
@@ -46,46 +48,87 @@ def test_an_answer_is_out_once_those_before_it_are() -> None:
     assert trace.latency_p50_s == 4.0  # of 5, 4, 4, 4
 
 
-class PinnedPeer(Peer):
-    """Computes in a thread that is pinned to a core, and notes whether a group has it."""
+class PinningPeer(Peer):
+    """Computes in a thread that it pins to one core after another, and lets go at last."""
 
     requests = 1
+    name = "pinning"
 
-    def __init__(self, core: int, group: Path, patience_s: float) -> None:
+    def __init__(self, follow: Callable[[], None]) -> None:
         """Open nothing."""
-        self._core, self._group, self._patience_s = core, group, patience_s
-        self.throttled = False
+        self._follow = follow
 
-    def run(self, frames: Iterable[object], emit: object = None) -> tuple[list[float], list[float]]:  # noqa: ARG002 - as its parent
-        with ThreadPoolExecutor(
-            1, initializer=sched_setaffinity, initargs=(0, {self._core})
-        ) as pool:
-            thread = pool.submit(threading.get_native_id).result()
-            for _ in frames:
-                begun = time.monotonic()
-                while time.monotonic() < begun + self._patience_s and not self.throttled:
-                    self.throttled = str(thread) in self._group.read_text().split()
+    def run(self, frames: object, emit: object = None) -> tuple[list[float], list[float]]:  # noqa: ARG002 - as its parent
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(self._follow).result()
         return [0.0], [1.0]
 
 
-def test_a_thread_that_a_peer_pins_is_throttled_as_its_core_is() -> None:
-    full, *others = sorted(PROCESS_CORES)
-    if not others:
+@pytest.fixture
+def cores() -> tuple[int, int]:
+    """Return a core to be full and one to be throttled."""
+    if len(PROCESS_CORES) < 2:
         pytest.skip("a throttled core beside a full one takes two, and there is one")
-    little = others[0]
-    try:
-        with throttled({little: 0.9}, (full, little)) as throttle:
-            slow = PinnedPeer(little, throttle.by_core[little], patience_s=20.0)
-            quick = PinnedPeer(full, throttle.by_core[little], patience_s=0.1)
-            for peer in (slow, quick):
-                PeerRunner(peer, ["x"], throttle=throttle).run(
-                    [(np.zeros(1),)] * 2, lambda *_: None
-                )
-    except InputError as error:
-        pytest.skip(str(error))
+    full, little, *_ = sorted(PROCESS_CORES)
+    return full, little
 
-    assert slow.throttled
-    assert not quick.throttled
+
+def throttle_of(little: int) -> Throttle:
+    return Throttle(by_core={little: Path("little")}, free=Path("free"), home=Path("home"))
+
+
+def test_a_thread_of_a_peer_is_throttled_as_the_core_is_that_it_is_pinned_to(
+    cores: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, little = cores
+    groups: dict[int, str] = {}
+    monkeypatch.setattr(
+        "evener.runtime.throttle.move", lambda thread, to: groups.update({thread: to.name})
+    )
+    seen = []
+
+    def follow() -> None:
+        thread = threading.get_native_id()
+        for pinned, wanted in (
+            ({little}, "little"),
+            ({full}, "home"),
+            (set(PROCESS_CORES), "free"),
+            ({little}, "little"),
+        ):
+            sched_setaffinity(0, pinned)
+            deadline = time.monotonic() + PATIENCE_S
+            while groups.get(thread) != wanted and time.monotonic() < deadline:
+                time.sleep(0.001)
+            seen.append(groups.get(thread))
+
+    PeerRunner(PinningPeer(follow), ["x"], throttle=throttle_of(little)).run([], lambda *_: None)
+
+    assert seen == ["little", "home", "free", "little"]
+    assert groups[threading.get_native_id()] == "home"
+
+
+def test_a_peer_whose_threads_cannot_be_followed_fails(
+    cores: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = threading.Event()
+
+    def move(_: int, to: Path) -> None:
+        if to.name == "little":
+            refused.set()
+            raise OSError("the group is gone")
+
+    def follow() -> None:
+        sched_setaffinity(0, {cores[1]})
+        assert refused.wait(PATIENCE_S)
+
+    monkeypatch.setattr("evener.runtime.throttle.move", move)
+
+    with pytest.raises(
+        RuntimeFailedError, match="a thread of pinning cannot be put .*group is gone"
+    ):
+        PeerRunner(PinningPeer(follow), ["x"], throttle=throttle_of(cores[1])).run(
+            [], lambda *_: None
+        )
 
 
 def test_every_peer_answers_the_frames_of_the_network(net: str) -> None:

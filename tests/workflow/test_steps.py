@@ -11,8 +11,7 @@ from evener.artifacts.architecture import Architecture
 from evener.artifacts.files import file_sha256
 from evener.artifacts.page import Page
 from evener.errors import InputError, InvalidFileError
-from evener.workflow.code import COMPARE_CODE, RUN_CODE, SEARCH_CODE, TRAIN_CODE
-from evener.workflow.plan import PLAN_CODE
+from evener.workflow.code import COMPARE_CODE, PLAN_CODE, RUN_CODE, SEARCH_CODE, TRAIN_CODE
 from evener.workflow.steps import Steps, code_version, open_steps
 
 WORKFLOW = Path(__file__).parents[2] / "src" / "evener" / "workflow"

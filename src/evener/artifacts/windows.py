@@ -71,7 +71,7 @@ def groups_of(topology: Topology, widths: Sequence[int], layer: int) -> int:
 def seen_by(topology: Topology, widths: Sequence[int]) -> tuple[tuple[Window, ...], ...]:
     """Return the windows of each layer, those of neighbours that see the same taken together.
 
-    Topologies of equal windows are the same network.
+    Topologies of equal windows are the same network, where neither shuffles neurons or takes means.
 
     Args:
         topology: the rule.

@@ -15,6 +15,7 @@ from evener.errors import InputError
 
 _SOURCES: Final = (
     *(".npz", ".csv", ".tsv", ".parquet", ".jsonl", ".ndjson"),
+    *(".csv.gz", ".tsv.gz", ".jsonl.gz", ".ndjson.gz"),
     *(".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"),
     *(".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".webm"),
 )
@@ -24,8 +25,8 @@ def read_frames(text: str) -> int | Path:
     """Read how many frames to make up, or what to read them from.
 
     Example:
-        >>> read_frames("100"), read_frames("photos.npz")
-        (100, PosixPath('photos.npz'))
+        >>> read_frames("100"), read_frames("rows.csv.gz")
+        (100, PosixPath('rows.csv.gz'))
     """
     if text.isdecimal() and int(text) > 0:
         return int(text)
@@ -35,9 +36,9 @@ def read_frames(text: str) -> int | Path:
     if text.endswith("/") or text.lower().endswith(_SOURCES) or (text and Path(text).is_dir()):
         return Path(text)
     raise InputError(
-        f"'{text}' is neither a count from 1 nor frames: give an .npz file, a .csv or .parquet "
-        "table, .jsonl lines, a picture or a folder of them, a video, camera:0, or - for lines "
-        "from standard input"
+        f"'{text}' is neither a count from 1 nor frames: give an .npz file, a .csv, .csv.gz or "
+        ".parquet table, .jsonl lines, a picture or a folder of them, a video, camera:0, or - for "
+        "lines from standard input"
     )
 
 
@@ -82,8 +83,8 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
         callback=through(read_frames),
         required=True,
         help="How many random frames; or what to read them from: an .npz file, a table (.csv, "
-        ".parquet), lines (.jsonl, or - for standard input), a folder of pictures, a picture, a "
-        "video, or camera:0.",
+        ".csv.gz, .parquet), lines (.jsonl, or - for standard input), a folder of pictures, a "
+        "picture, a video, or camera:0.",
     ),
     click.option(
         "--limit",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from evener.artifacts.topology import InputLayout, Topology
+from evener.artifacts.topology import Halo, InputLayout, Topology
 from evener.cli import options, output, targets, values
 from evener.cli.auto import auto_options, is_auto, train_chosen
 from evener.cli.ranked import on_ranks
@@ -75,7 +75,7 @@ def command(
     ranks: int | None,
     replicas: int,
     shards: int | None,
-    halo: OpenHalo,
+    halo: OpenHalo | None,
     shuffle: bool,
     coarse: int,
     input_layout: str,
@@ -117,12 +117,7 @@ def command(
         layout=cast("Layout", layout),
         shards=shards,
         replicas=replicas,
-        topology=Topology(
-            halo="full" if halo == "auto" else halo,
-            shuffle=shuffle,
-            coarse=coarse,
-            input=cast("InputLayout", input_layout),
-        ),
+        topology=_topology(halo, coarse, cast("InputLayout", input_layout), shuffle=shuffle),
         batch=batch,
         iterations=iterations,
         epochs=epochs,
@@ -180,6 +175,16 @@ def _train(wish: "TrainingWish", communicator: "Communicator") -> "TrainingResul
             prepared, communicator, progress=report, on_failure=wish.on_failure, lost=lost
         )
     return trained if communicator.rank == 0 else None
+
+
+def _topology(
+    halo: OpenHalo | None, coarse: int, layout: InputLayout, *, shuffle: bool
+) -> Topology | None:
+    """Return what the options say of who sees whom; None if they say nothing."""
+    if halo is None and not shuffle and not coarse and layout == "replicated":
+        return None
+    seen: Halo = "full" if halo is None or halo == "auto" else halo
+    return Topology(halo=seen, shuffle=shuffle, coarse=coarse, input=layout)
 
 
 def _tell(trained: "TrainingResult", *, random: bool) -> None:

@@ -62,11 +62,10 @@ def network_options(command: CommandT) -> CommandT:
         click.option(
             "--halo",
             metavar="K|full|auto",
-            default="full",
-            show_default=True,
             callback=values.through(read_halo),
             help="How many neurons of either neighbour a shard sees in the layer before: a number, "
-            "boundary for 1, or full for all neurons of all. auto: as --auto chooses.",
+            "boundary for 1, or full for all neurons of all. auto: as --auto chooses.  [default: "
+            "full, or what the search of the project chose]",
         ),
         click.option(
             "--shuffle",

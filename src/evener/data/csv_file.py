@@ -2,12 +2,12 @@
 
 import csv
 import gzip
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
+from evener.data.unreadable import DAMAGED, damaged, unreadable
 from evener.errors import InvalidDataError, InvalidFileError
 from evener.units import count
 
@@ -56,13 +56,11 @@ def open_table(path: Path) -> Iterator[tuple[list[str], "Reader"]]:
             file.seek(0)
             reader = csv.reader(file, delimiter=max(_DELIMITERS, key=first.count), strict=True)
             yield [name.strip() for name in next(reader, [])], reader
+    except DAMAGED as error:
+        raise damaged(path, error) from error
     except OSError as error:
-        raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; check the path (data.source of a "
-            "project is relative to it)",
-            path=str(path),
-        ) from error
-    except (UnicodeDecodeError, csv.Error, EOFError, zlib.error) as error:  # two of damaged gzip
+        raise unreadable(path, error) from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise InvalidFileError(
             f"{path} is not a CSV table in UTF-8: {error}; save it as UTF-8 text", path=str(path)
         ) from error

@@ -2,7 +2,6 @@
 
 import gzip
 import struct
-import zlib
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from evener.data.pictures import as_features
 from evener.data.split import TEST, TRAIN
 from evener.data.table import Table
+from evener.data.unreadable import DAMAGED, damaged
 from evener.errors import InvalidDataError, InvalidFileError
 
 _IMAGES: Final = "images"
@@ -102,9 +102,11 @@ def _read(path: Path, dimensions: int) -> NDArray[np.uint8]:
     try:
         content = path.read_bytes()
         content = gzip.decompress(content) if path.suffix == ".gz" else content
-    except (OSError, EOFError, zlib.error) as error:
+    except DAMAGED as error:
+        raise damaged(path, error) from error
+    except OSError as error:
         raise InvalidFileError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or error}; labels lie beside "
+            f"cannot read {path}: {error.strerror or error}; labels lie beside "
             "their pictures, named alike",
             path=str(path),
         ) from error

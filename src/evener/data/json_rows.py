@@ -1,18 +1,16 @@
 """Read JSON lines, compressed by gzip or not, one object after another."""
 
 import gzip
-import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 import msgspec
 
+from evener.data.unreadable import DAMAGED, damaged, unreadable
 from evener.errors import InvalidFileError
 
 LINES: Final = (".jsonl", ".ndjson")
-DAMAGED: Final = (OSError, EOFError, zlib.error)
-"""What reading a compressed file raises where it was cut off or changed."""
 
 
 def open_lines(path: Path) -> BinaryIO:
@@ -38,25 +36,27 @@ def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield number, msgspec.json.decode(line, type=dict[str, Any])
+    except DAMAGED as error:
+        raise damaged(path, error) from error
     except OSError as error:
-        raise InvalidFileError(
-            f"cannot read {path}: {error.strerror or error}; check the path (data.source of a "
-            "project is relative to it)",
-            path=str(path),
-        ) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, EOFError, zlib.error, RecursionError) as error:
+        raise unreadable(path, error) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidFileError(
             f"{path} line {number} is no JSON object: {error}; write one a line",
             path=str(path),
         ) from error
 
 
-def holds_rows(path: Path, *, besides: Collection[str] = ()) -> bool:
-    """Return whether lines are rows of a table, by the first: an object without arrays in it.
+def holds_rows(path: Path, inputs: Mapping[str, int]) -> bool:
+    """Return whether lines are rows of a table, and no frames, by the first of them.
+
+    A row is an object without arrays in it; one number by the name of an input that takes one may
+    be either, and is taken for a frame. What is no file, such as a pipe, can be read once only, and
+    holds frames.
 
     Args:
         path: the file.
-        besides: names that no column has: an object with one of them is no row.
+        inputs: how many numbers each input of the network takes, by its name.
 
     Raises:
         InvalidFileError: missing, damaged, or no object.
@@ -66,9 +66,12 @@ def holds_rows(path: Path, *, besides: Collection[str] = ()) -> bool:
         >>> with TemporaryDirectory() as folder:
         ...     lines = Path(folder, "rows.jsonl")
         ...     _ = lines.write_text('{"age": 42, "city": null}')
-        ...     holds_rows(lines), holds_rows(lines, besides=["age"])
+        ...     holds_rows(lines, {"age": 7}), holds_rows(lines, {"age": 1})
         (True, False)
     """
+    if path.exists() and not path.is_file():
+        return False
     _, record = next(read_records(path), (0, dict[str, Any]()))
     nested = any(isinstance(one, list | dict) for one in record.values())
-    return bool(record) and not nested and record.keys().isdisjoint(besides)
+    frame = any(inputs.get(name) == 1 for name in record)
+    return bool(record) and not nested and not frame

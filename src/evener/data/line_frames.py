@@ -9,8 +9,9 @@ import msgspec
 import numpy as np
 
 from evener.artifacts.tensor import Tensor
-from evener.data.json_rows import DAMAGED, open_lines
+from evener.data.json_rows import open_lines
 from evener.data.source import Source, Sourced
+from evener.data.unreadable import DAMAGED, damaged
 from evener.errors import InvalidDataError, InvalidFileError
 from evener.network.frames import Array
 
@@ -48,9 +49,7 @@ def _all_of(file: BinaryIO, name: str, inputs: Sequence[Tensor]) -> Iterator[Sou
         with file:
             yield from _frames(file, name, inputs)
     except DAMAGED as error:
-        raise InvalidFileError(
-            f"cannot read {name} to its end: {error}; write it again", path=name
-        ) from error
+        raise damaged(Path(name), error) from error
 
 
 def _frames(lines: Iterable[bytes], name: str, inputs: Sequence[Tensor]) -> Iterator[Sourced]:

@@ -174,6 +174,7 @@ def _read_lines(path: Path) -> RawTable:
         records.append(record)
         lines.append(number)
     names = list(dict.fromkeys(name for record in records for name in record))
+    check_header(names, path)
     return RawTable(
         columns={name: [cell(record.get(name)) for record in records] for name in names},
         where=str(path),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
+from math import prod
 from pathlib import Path
 from typing import Final
 
@@ -81,7 +82,7 @@ def open_source(
 
 def _check_choices(path: Path, inputs: Sequence[Tensor], reading: Reading) -> None:
     wants_columns = reading.columns is not None or reading.id_column is not None
-    if wants_columns and not _is_table(path, inputs):
+    if wants_columns and not _is_table(path, inputs, reading):
         raise InputError(f"--columns and --id are for tables, and {path} is none; leave them out")
     if reading.pixels != Pixels() and not _is_video(path) and not _is_picture(path):
         raise InputError(
@@ -103,7 +104,7 @@ def _open(
         return video_frames.read_video(path, inputs, reading.pixels)
     if _is_picture(path):
         return picture_frames.read_pictures(path, inputs, reading.pixels)
-    if _is_table(path, inputs):
+    if _is_table(path, inputs, reading):
         return read_rows(
             path,
             inputs,
@@ -122,10 +123,11 @@ def _open(
     )
 
 
-def _is_table(path: Path, inputs: Sequence[Tensor]) -> bool:
+def _is_table(path: Path, inputs: Sequence[Tensor], reading: Reading) -> bool:
     kind = kind_of(path)
     if kind in LINES:
-        return holds_rows(path, besides={tensor.name for tensor in inputs})
+        frames = {} if reading.columns else {one.name: prod(one.shape) for one in inputs}
+        return holds_rows(path, frames)
     return kind in table_rows.SUFFIXES
 
 

@@ -63,6 +63,7 @@ def open_rows(path: Path) -> Iterator[Rows]:
         return
     if kind in LINES:
         names = list(dict.fromkeys(name for _, record in read_records(path) for name in record))
+        check_header(names, path)
         yield Rows(names, _records(path, names))
         return
     with open_table(path) as (header, reader):

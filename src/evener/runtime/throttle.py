@@ -38,10 +38,19 @@ class Throttle:
 
     def settle(self) -> None:
         """Put each thread of this process that is pinned to one core where it belongs."""
+        self._settle(others=None)
+
+    def follow(self) -> None:
+        """Do the same while `together` holds, where all other threads share what the cores may."""
+        self._settle(others=self.free)
+
+    def _settle(self, others: Path | None) -> None:
         for thread in pinning.threads():
             cores = pinning.thread_cores(thread)
             if len(cores) == 1:
                 move(thread, self.by_core.get(min(cores), self.home))
+            elif cores and others is not None:
+                move(thread, others)
 
     def release(self, thread: int) -> None:
         """Let a thread run as it likes."""
@@ -51,8 +60,8 @@ class Throttle:
     def together(self) -> Iterator[None]:
         """Limit all threads of this process to what its cores may do together, meanwhile.
 
-        For a runtime whose threads wander between a throttled core and a full one; `settle` takes
-        out those that it pins. No lane may be at work.
+        For a runtime whose threads wander between a throttled core and a full one; `follow` takes
+        out those that it pins, for as long as it does. No lane may be at work.
         """
         for thread in pinning.threads():
             move(thread, self.free)

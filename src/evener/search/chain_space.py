@@ -13,8 +13,8 @@ from evener.artifacts.layer_graph import Activation, LayerGraph
 from evener.artifacts.topology import Halo, Topology
 from evener.artifacts.windows import seen_by, sees_all
 from evener.errors import InputError
-from evener.search.encoding import activation_level, nearest, recipe_levels
 from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels, write_levels
+from evener.search.nearest_levels import activation_level, nearest, recipe_levels
 from evener.search.recipe_genes import RECIPE_GENES, recipe_of, silence_recipe
 
 
@@ -157,7 +157,8 @@ class ChainSpace:
                     f"{_listed(self.halos)}; add {shards} and {halo}"
                 )
             return [self.shards.index(shards), self.halos.index(halo)]
-        widths = (1, *graph.widths, self.outputs)
+        hidden = (self.widths[nearest(width, self.widths)] for width in graph.widths)
+        widths = (1, *hidden, self.outputs)  # as they will be, for these decide who sees whom
         for shard, halo_level in product(range(len(self.shards)), range(len(self.halos))):
             topology = Topology(shards=self.shards[shard], halo=self.halos[halo_level])
             if sees_all(topology, widths):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from evener.artifacts.conv_stack import Block, BlockKind, ConvStack, HeadKind
 from evener.artifacts.layer_graph import Activation
 from evener.errors import InputError
-from evener.search.encoding import activation_level, nearest, recipe_levels
 from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels, write_levels
+from evener.search.nearest_levels import activation_level, nearest, recipe_levels
 from evener.search.recipe_genes import RECIPE_GENES, recipe_of, silence_recipe
 
 KINDS: Final[tuple[BlockKind | None, ...]] = (

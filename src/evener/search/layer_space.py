@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from evener.artifacts.layer_graph import Activation, LayerGraph
 from evener.errors import InputError
 from evener.search.canonical import canonical_order
-from evener.search.encoding import activation_level, nearest, recipe_levels
 from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels, write_levels
 from evener.search.links import count_links, live_nodes, prune_links, read_links, write_links
+from evener.search.nearest_levels import activation_level, nearest, recipe_levels
 from evener.search.recipe_genes import RECIPE_GENES, recipe_of, silence_recipe
 
 DEEPEST = 50

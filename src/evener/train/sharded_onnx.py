@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from evener.artifacts.windows import DENSE_FROM as DENSE_FROM
+from evener.artifacts.windows import written_dense
 from evener.errors import InputError
 from evener.train.activations import Activation
 from evener.train.clean import BATCH, INPUT, OUTPUT
@@ -138,9 +139,7 @@ class _Writer:
     def add_layer(self, layer: int, shards: Sequence[Part], dense_from: float) -> None:
         """Add a layer and its activation."""
         seen = self._add_coarse(layer)
-        here = self._shape.widths[layer]
-        exist = sum(len(neurons) * len(columns) for neurons, columns, _, _ in shards)
-        if exist >= dense_from * here * seen:
+        if written_dense(self._shape.topology, self._shape.widths, layer, dense_from):
             self._add_dense(layer, shards, seen)
         else:
             self._add_sharded(layer, shards)

@@ -114,11 +114,11 @@ def check_latitude(wish: TrainingWish, latitude: Latitude) -> None:
             "--auto predicts products in float32, which take another time and less memory than in "
             f"{wish.precision}: leave out --precision, or --auto"
         )
-    if latitude.halo and wish.topology.halo != "full":
+    if latitude.halo and wish.who_sees.halo != "full":
         raise InputError("--halo auto chooses the halo: give no other")
-    if not latitude.halo and wish.topology.halo != "full" and wish.shards is None:
+    if not latitude.halo and wish.who_sees.halo != "full" and wish.shards is None:
         raise InputError(
-            f"--auto with --halo {wish.topology.halo} and without --shards: shards say which "
+            f"--auto with --halo {wish.who_sees.halo} and without --shards: shards say which "
             "weights exist, and ranks are to be chosen; give --shards"
         )
 

@@ -1,5 +1,7 @@
 """Turn the networks that a project names for its search to begin with into genomes."""
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 
@@ -18,7 +20,11 @@ Candidate = LayerGraph | ConvStack
 
 
 def base_genomes(
-    section: SearchSection, space: Space[Candidate], *, learning_rate: float
+    section: SearchSection,
+    space: Space[Candidate],
+    *,
+    learning_rate: float,
+    limits: Callable[[Candidate], float] | None = None,
 ) -> Genomes | None:
     """Return a genome of each base model; None if the project names none.
 
@@ -26,15 +32,23 @@ def base_genomes(
         section: of the project.
         space: what genomes mean.
         learning_rate: of their recipe, by Adam, where recipes evolve.
+        limits: by how much a network breaks hard requirements that are told before a training.
 
     Raises:
-        InvalidProjectError: one is no network of the space.
+        InvalidProjectError: one is no network of the space, or breaks a limit.
     """
     if not section.base_models:
         return None
-    return np.concatenate(
-        [_genome(one, section, space, learning_rate) for one in section.base_models]
-    )
+    genomes = [_genome(one, section, space, learning_rate) for one in section.base_models]
+    for text, genome in zip(section.base_models, genomes, strict=True):
+        (network,) = space.decode(genome)
+        if limits is not None and limits(network) > 0:
+            raise _refused(
+                text,
+                f"as '{network}' it breaks a hard requirement on the size or the plan: name a "
+                "smaller network, or relax the requirement",
+            )
+    return np.concatenate(genomes)
 
 
 def _genome(

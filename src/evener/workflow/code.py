@@ -14,6 +14,10 @@ TRAIN_CODE: Final = (
 )
 """What a trained network rests on."""
 SEARCH_CODE: Final = (
+    "artifacts/conv_stack.py",
+    "artifacts/layer_graph.py",
+    "artifacts/named_network.py",
+    "artifacts/networks.py",
     "artifacts/windows.py",
     "search",
     "train",
@@ -32,6 +36,16 @@ SEARCH_CODE: Final = (
     "workflow/trial_batches.py",
 )
 """What the front of a search rests on."""
+PLAN_CODE: Final = (
+    "plan",
+    "run",
+    "artifacts/trace.py",
+    "workflow/live.py",
+    "workflow/plan.py",
+    "workflow/race.py",
+    "workflow/shift.py",
+)
+"""What the choice of a plan rests on."""
 RUN_CODE: Final = (
     "plan",
     "run",
@@ -49,6 +63,9 @@ COMPARE_CODE: Final = (
     "workflow/bench.py",
     "workflow/compared.py",
     "workflow/live.py",
+    "workflow/lower_rivals.py",
+    "workflow/memory.py",
+    "workflow/peers.py",
     "workflow/race.py",
 )
 """What a comparison of a plan with the plain ways rests on."""

@@ -23,11 +23,10 @@ from evener.artifacts.requirements import Verdicts, judge
 from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
 from evener.runtime.session import Array
-from evener.workflow.code import COMPARE_CODE, RUN_CODE
+from evener.workflow.code import COMPARE_CODE, PLAN_CODE, RUN_CODE
 from evener.workflow.learn import Learning, package_versions
 from evener.workflow.opened import Progress
 from evener.workflow.place import Place, place_of
-from evener.workflow.plan import PLAN_CODE
 from evener.workflow.steps import Steps, code_version
 from evener.workflow.wish import Wish
 

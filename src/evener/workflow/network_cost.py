@@ -29,10 +29,12 @@ from evener.plan.predict import predict_plan
 from evener.runtime import usable
 from evener.workflow.machine_costs import machine_costs
 from evener.workflow.opened import Progress, usable_processors
+from evener.workflow.steps import code_version
 
 Cost = Mapping[str, float]
 """`period_s`, `latency_s` and, where it is known, `energy_j` of the best plan; `size_bytes`."""
 
+_CODE: Final = ("network", "plan", "workflow/network_cost.py")  # that says what a network costs
 _FIGURES: Final[Mapping[str, str]] = {  # of a plan, by the requirement that limits it
     "throughput": "period_s",
     "latency_p50": "latency_s",
@@ -72,6 +74,7 @@ class NetworkCost:
     ) -> None:
         self.depends_on: Mapping[str, object] = {
             "source": source,
+            "code": code_version(*_CODE),
             "requirements": list(requirements),
             "objective": objective,
             "processors": processors,

@@ -80,11 +80,15 @@ class PeerRunner:
         failed: list[Exception] = []
         with (
             self._throttle.together(),
-            again_and_again([self._throttle.settle], every_s=_LOOK_S, failed=failed.append),
+            again_and_again([self._throttle.follow], every_s=_LOOK_S, failed=failed.append),
         ):
             yield
         if failed:
-            raise failed[0]
+            raise RuntimeFailedError(
+                f"a thread of {self._peer.name} cannot be put where its core is throttled: "
+                f"{failed[0]}; compare without throttled cores",
+                runtime="openvino",
+            ) from failed[0]
 
 
 def find_peers(

@@ -17,6 +17,7 @@ from evener.runtime.session import Array
 from evener.workflow.admit import admitted, decide_admitted
 from evener.workflow.cache import keep, recall
 from evener.workflow.choices import settle
+from evener.workflow.code import PLAN_CODE
 from evener.workflow.cutting import Cutting
 from evener.workflow.live import choose_live
 from evener.workflow.opened import Opened, Progress
@@ -34,17 +35,6 @@ from evener.workflow.wish import (
     estimates_of_bound,
     interpolated,
 )
-
-PLAN_CODE: Final = (
-    "plan",
-    "run",
-    "artifacts/trace.py",
-    "workflow/live.py",
-    "workflow/plan.py",
-    "workflow/race.py",
-    "workflow/shift.py",
-)
-"""What the choice of a plan rests on, for `code_version`."""
 
 _REFINEMENTS: Final = 4  # rounds of measuring what a plan relies on; two are usual
 _BOUND_REFINEMENTS: Final = 12  # rounds of measuring what the bound rests on, if it is far above

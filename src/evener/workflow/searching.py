@@ -93,7 +93,7 @@ class Searching:
         clock: Callable[[], float] = time.time,
     ) -> None:
         from evener.workflow.base_models import base_genomes
-        from evener.workflow.search_setup import prices_of, reference_of, space_of
+        from evener.workflow.search_setup import limits_of, prices_of, reference_of, space_of
 
         section = wanted.section
         self._wanted, self._section, self._rows = wanted, section, rows
@@ -118,7 +118,12 @@ class Searching:
         self._begun = clock() - (0.0 if state is None else state.made.took_s)
         self._prices = prices_of(section, wanted.ends, planned)
         self._space = space_of(section, wanted.ends)
-        self._base = base_genomes(section, self._space, learning_rate=wanted.train.learning_rate)
+        self._base = base_genomes(
+            section,
+            self._space,
+            learning_rate=wanted.train.learning_rate,
+            limits=limits_of(wanted.size_bytes, wanted.ends, planned),
+        )
         self._reference = reference_of(section, wanted.quality, wanted.size_bytes, planned)
         value = None if state is None else state.value
         self._rivals: Rivals[Candidate] | Coevolving

@@ -109,7 +109,7 @@ def prepare_sweep(wish: SweepWish, *, ranks: int = 1) -> Sweeping:
     from evener.train.sharding import Placement, count_weights
     from evener.train.sweep_axes import parse_axis, topologies_of, widened
 
-    base = msgspec.structs.replace(wish.training.topology, shards=wish.training.shards or ranks)
+    base = msgspec.structs.replace(wish.training.who_sees, shards=wish.training.shards or ranks)
     topologies = topologies_of([parse_axis(text) for text in wish.settings], base)
     for topology in topologies:
         Placement.even(topology.shards, ranks)

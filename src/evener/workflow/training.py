@@ -49,8 +49,9 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
         shards: how many, or the paper's workers; one for each rank of a replica, or worker, if
             None.
         replicas: copies of the network, which share the ranks and the rows of a batch.
-        topology: which neurons see which; its number of shards counts for nothing. That of a
-            project whose search divided its network, where neither this nor `shards` is given.
+        topology: which neurons see which; its number of shards counts for nothing. If None, all see
+            all, but for a project whose search divided its network: that is trained as it is, where
+            no `shards` are given either.
         batch: rows of an iteration; 32 of rows to learn from and 1 of random ones if None.
         iterations: how many; or
         epochs: passes over the rows.
@@ -72,7 +73,7 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
     layout: Layout = "shards"
     shards: int | None = None
     replicas: int = 1
-    topology: Topology = Topology()
+    topology: Topology | None = None
     batch: int | None = None
     iterations: int | None = None
     epochs: int | None = None
@@ -86,6 +87,11 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
     log: Path | None = None
     on_failure: OnFailure = "abort"
     out: Path | None = None
+
+    @property
+    def who_sees(self) -> Topology:
+        """Which neurons see which, all of them if nothing is said."""
+        return self.topology or Topology()
 
     def check(self) -> None:
         """Refuse what does not go together.
@@ -123,10 +129,10 @@ class TrainingWish(msgspec.Struct, frozen=True, kw_only=True):
 
     def _check_paper(self) -> None:
         wrong = {
-            "--halo": self.topology.halo != "full",
-            "--shuffle": self.topology.shuffle,
-            "--coarse": self.topology.coarse > 0,
-            "--input": self.topology.input != "replicated",
+            "--halo": self.who_sees.halo != "full",
+            "--shuffle": self.who_sees.shuffle,
+            "--coarse": self.who_sees.coarse > 0,
+            "--input": self.who_sees.input != "replicated",
             "--replicas": self.replicas > 1,
             "--optimiser": self.optimiser != "sgd",
             "--precision": self.precision != "float32",
@@ -285,7 +291,7 @@ def _shape(
     if wish.layout == "paper":
         return paper_shape(widths, shards, seed=wish.seed)
     activations: tuple[Activation, ...] = (*((hidden,) * (len(widths) - 2)), last)
-    topology = msgspec.structs.replace(wish.topology, shards=shards)
+    topology = msgspec.structs.replace(wish.who_sees, shards=shards)
     return Shape(widths, activations, topology, wish.seed)
 
 
@@ -309,7 +315,7 @@ def _divided(wish: TrainingWish) -> TrainingWish:
 
     What the wish itself says of shards or of who sees whom comes before.
     """
-    if wish.project is None or wish.shards is not None or wish.topology != Topology():
+    if wish.project is None or wish.shards is not None or wish.topology is not None:
         return wish
     topology = topology_of(_found(_folder(wish.project)))
     if topology is None:
@@ -355,7 +361,7 @@ def _rows(dataset: "Dataset", wish: TrainingWish) -> "Rows":
 
     features, labels = dataset.rows("train")
     test_features, test_labels = dataset.rows("test")
-    scaling = Scaling.of(features, wish.topology)
+    scaling = Scaling.of(features, wish.who_sees)
     return Rows(
         inputs=scaling.apply(features),
         wanted=np.eye(len(dataset.classes), dtype=np.float32)[labels],
