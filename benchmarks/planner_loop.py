@@ -73,7 +73,7 @@ FRONT: Final = 6  # most networks of a front that are trained again
 AGAIN: Final = 4  # trainings of each
 RECIPE: Final = Recipe(optimiser="adam", learning_rate=0.01)
 BATCH: Final = 64
-MNIST_ROWS: Final = (1200, 2000, 4000)  # for training, choosing and testing
+MNIST_ROWS: Final = (3000, 2000, 4000)  # for training, choosing and testing
 FRAMES: Final = 60
 SLOWDOWN: Final = 40.0
 Floats = NDArray[np.float32]
@@ -344,7 +344,7 @@ def _data() -> list[tuple[str, tuple[Part, Part, Part], tuple[int, int, int], in
     features = pictures.mean(axis=(2, 4), dtype=np.float32).reshape(-1, 196)
     bounds = np.cumsum([0, *MNIST_ROWS])
     mnist = [(features[a:b], labels[a:b]) for a, b in pairwise(bounds)]
-    return [*found, ("MNIST", (mnist[0], mnist[1], mnist[2]), (1, 14, 14), 5, 0.9)]
+    return [*found, ("MNIST", (mnist[0], mnist[1], mnist[2]), (1, 14, 14), 8, 0.9)]
 
 
 if __name__ == "__main__":
