@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 import msgspec
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -101,11 +102,11 @@ def check_rows(rows: Rows, course: Course, individuals: Sequence[Trainee]) -> No
             "give a table of either, with one row or more, as many in both"
         )
     for name, table in (("inputs", inputs), ("answers", wanted)):
-        finite = torch.isfinite(table).all(1)
-        if not bool(finite.all()):
+        finite = np.isfinite(table.numpy(force=True)).all(1)  # torch takes ten times as long
+        if not finite.all():
             raise InvalidDataError(
                 f"{name} hold what is no finite number, first in row "
-                f"{int(finite.logical_not().nonzero()[0])}: fill it in, or leave the row out"
+                f"{int(finite.argmin())}: fill it in, or leave the row out"
             )
     loss = course.loss
     if course.importance is not None and len(course.importance) != wanted.shape[1]:

@@ -188,5 +188,8 @@ class Layout:
 
 
 def _copied(tensor: Tensor) -> NDArray[np.floating]:
-    array: NDArray[np.floating] = tensor.detach().cpu().numpy().copy()
+    # Torch copies while other threads run Python; NumPy does not.
+    array: NDArray[np.floating] = tensor.clone(memory_format=torch.contiguous_format).numpy(
+        force=True
+    )
     return array
