@@ -15,8 +15,8 @@ what lies between two neighbours of its front (by the means of the new trainings
 worse and one a little better, at the rate between theirs; below the least accurate of the front,
 that one. The ratio is that of the rates which both searches offer at equal accuracy: the geometric
 mean over accuracies from the best that both reach to two points below. What the same networks come
-to on the test rows stands beside it. No answers are computed in these runs, and time goes slower by
-a factor, so that this machine need not be idle.
+to on the test rows stands beside it, and the ratio where these are held equal. No answers are
+computed in these runs, and time goes slower by a factor, so that this machine need not be idle.
 
 The data are the digits of scikit-learn and, where EVENER_TEST_DATA holds `mnist/mnist.npz`, a part
 of MNIST at 14 x 14 pixels. Every piece is kept in `.cache/planner_loop`; none is begun after

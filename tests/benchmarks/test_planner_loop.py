@@ -40,6 +40,17 @@ def test_below_its_least_accurate_network_a_search_offers_that_one() -> None:
     assert found["ratio"] == pytest.approx(3)
 
 
+def test_networks_chosen_by_the_validation_rows_are_compared_by_the_test_rows_too() -> None:
+    quick = [offer(0.96, 1, 800, test=0.95), offer(0.98, 2, 400, test=0.97)]
+    small = [offer(0.96, 1, 400, test=0.97), offer(0.98, 2, 100, test=0.99)]
+    lucky = offer(0.97, 3, 9999, test=0.99)  # beaten on the validation rows, so not chosen
+
+    found = compare({"period_s": [*quick, lucky], "size_bytes": small})
+
+    # At 0.95 they run at 800 and 400, at 0.97 at 400 and 400.
+    assert found["test_ratio"] == pytest.approx(2**0.5)
+
+
 def test_fronts_far_below_the_best_do_not_count() -> None:
     front = [offer(0.5, 1, 1000), offer(0.98, 2, 500)]
 
