@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
+from math import inf
 from typing import Any, Final, Literal, get_args
 
 import msgspec
@@ -10,7 +11,7 @@ from evener import units
 from evener.artifacts.layer_graph import Activation
 from evener.artifacts.named_network import read_network
 from evener.artifacts.table1 import TABLE_1
-from evener.artifacts.topology import Halo
+from evener.artifacts.topology import Halo, halo_of
 from evener.errors import InputError, InvalidProjectError
 
 AlgorithmName = Literal["screened", "nsga2", "paper", "regularized", "islands", "random"]
@@ -151,8 +152,9 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             >>> SearchSection(halos=("full", 8, "boundary")).halos_in_order
             (1, 8, 'full')
         """
-        numbers = sorted(_neurons(one) for one in self.halos if one != "full")
-        return (*numbers, "full") if "full" in self.halos else tuple(numbers)
+        return tuple(
+            sorted(map(halo_of, self.halos), key=lambda halo: inf if halo == "full" else halo)
+        )
 
     @property
     def rungs(self) -> tuple[int, ...]:
@@ -328,10 +330,6 @@ def _check_sizes(search: SearchSection) -> None:
             raise _wrong(name, list(sizes), "must be numbers from 1 up, in rising order")
     if not search.channels:
         raise _wrong("channels", [], "is empty: write [8, 16, 32], or others to choose from")
-
-
-def _neurons(halo: int | Literal["full", "boundary"]) -> int:
-    return halo if isinstance(halo, int) else 1
 
 
 def _check_shards(search: SearchSection) -> None:

@@ -74,6 +74,16 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return ", ".join([*parts, f"input {self.input}"])
 
 
+def halo_of(name: int | Literal["full", "boundary"]) -> Halo:
+    """Return the halo that a number or a name stands for.
+
+    Example:
+        >>> halo_of("boundary"), halo_of(16), halo_of("full")
+        (1, 16, 'full')
+    """
+    return 1 if name == "boundary" else name
+
+
 def parse_halo(text: str) -> Halo:
     """Read a halo: a number, "boundary" for 1, or "full".
 
@@ -87,7 +97,7 @@ def parse_halo(text: str) -> Halo:
     if text == "full":
         return "full"
     if text == "boundary":
-        return 1
+        return halo_of("boundary")
     if text.isascii() and text.isdigit():
         return int(text)
     raise InputError(f"'{text}' is no halo: give a number of neurons, boundary (1) or full")

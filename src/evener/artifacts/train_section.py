@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from evener.artifacts.dataset import SplitName
-from evener.artifacts.topology import Topology
+from evener.artifacts.topology import Topology, halo_of
 from evener.errors import InvalidProjectError
 
 ClassWeight = Literal["none", "balanced"]
@@ -65,7 +65,7 @@ class TrainSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             '4 shards, halo 1, input replicated'
         """
         shards = self.shards or self.ranks // self.replicas
-        return Topology(shards=shards, halo=1 if self.halo == "boundary" else self.halo)
+        return Topology(shards=shards, halo=halo_of(self.halo))
 
     @property
     def plain(self) -> "TrainSection":

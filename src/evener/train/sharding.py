@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from evener.artifacts.topology import Topology
 from evener.artifacts.windows import count_weights as count_weights
-from evener.artifacts.windows import windows_of
+from evener.artifacts.windows import groups_of, windows_of
 from evener.errors import InputError
 
 Indices = NDArray[np.int64]
@@ -89,15 +89,14 @@ def coarse_groups(topology: Topology, widths: Sequence[int], layer: int) -> Indi
         widths: neurons of each layer, the input first.
         layer: 1 for the first hidden layer.
     """
-    if not topology.coarse or topology.halo == "full":
-        return None
-    if layer == 1 and topology.input == "replicated":
+    means = groups_of(topology, widths, layer)
+    if not means:
         return None
     before = widths[layer - 1]
     shards = min(topology.shards, before)
     bounds = block_bounds(before, shards)
-    groups = min(topology.coarse, int(np.diff(bounds).min()))
-    inner = [start + block_bounds(stop - start, groups)[:-1] for start, stop in pairwise(bounds)]
+    each = means // shards
+    inner = [start + block_bounds(stop - start, each)[:-1] for start, stop in pairwise(bounds)]
     return np.concatenate([*inner, bounds[-1:]]).astype(np.int64)
 
 
