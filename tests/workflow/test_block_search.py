@@ -6,7 +6,8 @@ import pytest
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Ends
-from evener.artifacts.search_section import Networks, SearchSection, check_search
+from evener.artifacts.search_checks import check_search
+from evener.artifacts.search_section import Networks, SearchSection
 from evener.errors import InputError, InvalidProjectError
 from evener.workflow.block_search import block_space, fixed_blocks, picture_of_blocks
 from evener.workflow.search_setup import fixed_network, limits_of, prices_of, space_of, spread_of

@@ -12,8 +12,9 @@ from evener.artifacts.data_section import check_data
 from evener.artifacts.misfit import choices
 from evener.artifacts.plan import Objective
 from evener.artifacts.requirements import Requirement, parse_requirement
+from evener.artifacts.search_checks import check_search
 from evener.artifacts.search_section import SearchSection as SearchSection
-from evener.artifacts.search_section import check_search, with_preset
+from evener.artifacts.search_section import with_preset
 from evener.artifacts.train_section import TrainSection as TrainSection
 from evener.artifacts.train_section import check_search_of_shards, check_train
 from evener.errors import InvalidFileError, InvalidProjectError

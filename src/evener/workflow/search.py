@@ -13,7 +13,8 @@ from evener.artifacts.card import Baselines
 from evener.artifacts.files import load
 from evener.artifacts.front import Front, Retrained, Scored
 from evener.artifacts.project import FILE_NAME, Project, load_project
-from evener.artifacts.search_section import SearchName, check_search
+from evener.artifacts.search_checks import check_search
+from evener.artifacts.search_section import SearchName
 from evener.artifacts.search_state import SearchState
 from evener.comm.pools import process_pool
 from evener.errors import InvalidFileError
