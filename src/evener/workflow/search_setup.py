@@ -15,7 +15,8 @@ from evener.artifacts.search_section import CostName, SearchSection
 from evener.errors import InputError
 from evener.search.algorithm import Algorithm
 from evener.search.algorithms import make_algorithm
-from evener.search.bandit import Arm
+from evener.search.bandit import FIXED, LEARNED, Arm, arms_about
+from evener.search.breeding import FREE, Band
 from evener.search.chain_space import ChainSpace
 from evener.search.chaos.domains import compensate, draw_start
 from evener.search.genes import Genomes
@@ -117,6 +118,7 @@ def algorithm_of(
         children: of a generation, but for "paper"; the population's size if None.
         seeds: genomes to begin with.
     """
+    learns = section.operators == "learned"
     if section.algorithm == "paper":
         return Paper(
             space,
@@ -124,7 +126,8 @@ def algorithm_of(
             parents=section.parents,
             elite=section.elite,
             mutation=section.mutation,
-            arms=(Arm(crossover=section.crossover),),
+            band=_band(section) or FREE,  # Table I has a fixed rate
+            arms=arms_about(section.crossover) if learns else (Arm(crossover=section.crossover),),
             seeds=seeds,
         )
     if section.algorithm == "coevolution":
@@ -137,7 +140,14 @@ def algorithm_of(
         costs=costs_of(space, prices),
         reference=reference,
         seeds=seeds,
+        band=_band(section),
+        arms=LEARNED if learns else FIXED,
     )
+
+
+def _band(section: SearchSection) -> Band | None:
+    """Return the band of lambda that was asked for, None for the usual one."""
+    return FREE if section.band == "off" else section.band
 
 
 def reference_of(
