@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,10 +16,11 @@ from evener.artifacts.search_section import BANDED, LEARNING, AlgorithmName, Sea
 from evener.artifacts.search_state import SearchState
 from evener.search.algorithm import Memory, memory_of
 from evener.search.bandit import LEARNED
+from evener.search.drift import lost_by_chance
 from evener.search.judged import Judged
 from evener.testing.projects import change, write_project
 from evener.workflow.search import SearchResult, search_project
-from evener.workflow.search_setup import algorithm_of, prices_of, space_of
+from evener.workflow.search_setup import algorithm_of, prices_of, space_of, warnings_of
 
 ENDS = Ends(features=64, outputs=10)
 OFF, USUAL = (0.0, 1.0), (0.2, 0.6)
@@ -177,3 +179,60 @@ def test_other_rates_are_another_search_that_uses_what_is_known(
     after = load(fixed / ".evener" / "search.json", SearchState).made_from
     assert after["course"] not in (both["course"], alone["course"])
     assert off.found.scored[:4] == found.scored[:4]  # what is drawn first does not depend on it
+
+
+@pytest.mark.parametrize(
+    ("section", "warned"),
+    [
+        (SearchSection(algorithm="paper", population=10, generations=10), True),
+        (SearchSection(algorithm="paper", population=40, parents=16, generations=10), False),
+        (SearchSection(algorithm="paper", population=10, generations=1), False),  # nothing is bred
+        (SearchSection(algorithm="coevolution", population=6, sets=2), True),
+        (SearchSection(algorithm="coevolution", population=40, parents=16), False),
+        (SearchSection(population=2), False),
+        (SearchSection(algorithm="nsga2", population=2), False),
+        (SearchSection(algorithm="islands", population=4), False),
+        (SearchSection(algorithm="regularized", population=2), False),
+        (SearchSection(algorithm="random", population=2), False),
+    ],
+)
+def test_drift_is_warned_of_where_the_chain_is_that_of_the_algorithm(
+    section: SearchSection,
+    warned: bool,
+) -> None:
+    warnings = warnings_of(section, space_of(section, ENDS))
+
+    assert len(warnings) == warned
+    assert all(one.startswith(f"drift: a population of {section.population}") for one in warnings)
+
+
+def test_what_mutation_and_elite_a_project_has_counts() -> None:
+    section = SearchSection(algorithm="paper", population=10, generations=10, mutation=0.2)
+
+    assert warnings_of(section, space_of(section, ENDS)) == ()
+    little = msgspec.structs.replace(section, mutation=0.02, elite=0)
+    [warning] = warnings_of(little, space_of(little, ENDS))
+    lost = lost_by_chance(10, 4, mutation=0.02, generations=9)
+    assert f"within 9 generations with probability {lost:.2f}" in warning
+
+
+@pytest.mark.usefixtures("simple_models_once")
+def test_drift_is_told_at_the_start_and_kept_with_what_was_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
+    project = write_project(tmp_path / "project")
+    change(project, "[search]\n", '[search]\nalgorithm = "paper"\n')
+    change(project, "generations = 5", "generations = 2")
+    change(project, "epochs = 3", "epochs = 1")
+    said = [""]
+
+    def tell(message: str, _done: int, _of: int) -> None:
+        said.append(message if caplog.records else "")
+
+    found = search_project(project, progress=tell).found
+
+    [warning] = found.warnings
+    assert warning.startswith("drift: a population of 4, of which the best 4 breed, loses a link")
+    assert warning in caplog.messages
+    assert any(one.startswith("generation 1") for one in said)  # the warning came before
