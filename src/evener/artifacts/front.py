@@ -128,6 +128,7 @@ class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         retrained: networks that were trained in full, the chosen one among them.
         set_apart: trainings in full that came to nothing, and why.
         beginnings: where networks started, by activation.
+        warnings: of the search's settings, for people.
     """
 
     kind: ClassVar[str] = "front"
@@ -144,6 +145,7 @@ class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     retrained: tuple[Retrained, ...] = ()
     set_apart: tuple[SetApart, ...] = ()
     beginnings: tuple[Beginning, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def architecture(self) -> Network:
