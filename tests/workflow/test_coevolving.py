@@ -17,9 +17,13 @@ from evener.artifacts.project import load_project, parse_project
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.table1 import TABLE_1
 from evener.errors import InputError, InvalidProjectError
+from evener.search.coevolution.algorithm import Settings, coevolve
+from evener.search.coevolution.sparsify import Terms
+from evener.search.coevolution.trace import Event, Trace
+from evener.search.competition import Credit, sweep
 from evener.testing import projects
 from evener.testing.projects import change
-from evener.workflow import set_competition
+from evener.workflow import coevolving, set_competition
 from evener.workflow.search import search_project
 
 pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
@@ -347,9 +351,9 @@ def test_only_weight_sets_of_one_chromosome_compete(
     change(project, "generations = 2", "generations = 1")
     contest, groups = set_competition.contest, list[list[str]]()
 
-    def record(found: Any, judge: Any) -> Any:  # noqa: ANN401
+    def record(found: Any, judge: Any, *, credit: Credit) -> Any:  # noqa: ANN401
         groups.append([one.score.id for one in found])
-        return contest(found, judge)
+        return contest(found, judge, credit=credit)
 
     monkeypatch.setattr(set_competition, "contest", record)
 
@@ -405,3 +409,112 @@ def test_competing_without_sets_and_numbers_without_end_are_refused(
     raw = {"data": {"source": "digits"}, "search": given}
     with pytest.raises(InvalidProjectError, match=message):
         parse_project(raw)
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
+    """Write down what lines of Algorithm 1 a search carries out."""
+    heard = list[Event]()
+
+    def listen(*args: Any, trace: Trace, **named: Any) -> Any:  # noqa: ANN401
+        def both(event: Event) -> None:
+            heard.append(event)
+            trace(event)
+
+        return coevolve(*args, trace=both, **named)
+
+    monkeypatch.setattr(coevolving, "coevolve", listen)
+    return heard
+
+
+def again_with(tmp_path: Path, searched: Path, keys: str) -> Path:
+    """Return a project that was searched, with other keys."""
+    project = tmp_path / "project"
+    shutil.copytree(searched, project)
+    change(project, "sets = 2", f"sets = 2\n{keys}")
+    return project
+
+
+def test_the_search_breaks_below_the_fitness_threshold(
+    tmp_path: Path, searched: Path, events: list[Event]
+) -> None:
+    project = again_with(tmp_path, searched, "fitness_threshold = 1e3")
+
+    found = search_project(project).found
+
+    lines = [one.line for one in events]
+    assert lines[-1] == "break"
+    assert "break" not in lines[:-1]
+    assert found.generations[-1].evaluations <= front_of(searched).generations[-1].evaluations
+
+
+def test_nothing_is_sparsified_above_the_error_threshold(
+    tmp_path: Path, searched: Path, events: list[Event]
+) -> None:
+    project = again_with(tmp_path, searched, "error_threshold = 1e-6")
+
+    found = search_project(project).found
+
+    assert not {"sparsify", "toggle"} & {one.line for one in events}
+    assert found.generations[-1].evaluations <= front_of(searched).generations[-1].evaluations
+    new = write_project(tmp_path / "new")
+    change(new, "sets = 2", "sets = 2\nerror_threshold = 1e-6")
+    assert search_project(new).found == found
+
+
+def test_thresholds_certainty_and_cycles_reach_the_algorithm(
+    tmp_path: Path, searched: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = "error_threshold = 0.5\nfitness_threshold = 0.25\ncertainty = 0.75\ncycles = 7"
+    project = again_with(tmp_path, searched, keys)
+    given, settings_of = list[Settings](), coevolving.settings_of
+
+    def record(grounds: Any, epochs: int) -> Settings:  # noqa: ANN401
+        given.append(settings_of(grounds, epochs))
+        return given[-1]
+
+    monkeypatch.setattr(coevolving, "settings_of", record)
+    search_project(project)
+
+    assert given[0].terms == Terms(error_threshold=0.5, fitness_threshold=0.25, sure=0.75)
+    assert (given[0].table.back_propagation_cycles, given[0].table.epochs) == (7, 2)
+
+
+def test_it_begins_with_base_models(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "generations = 2", 'generations = 1\nbase_models = ["8-4 relu", "9 relu"]')
+
+    found = search_project(project).found
+
+    first = {one.architecture.widths for one in found.scored if one.generation == 0}  # type: ignore[union-attr] # graphs
+    assert first == {(8, 4), (8,), (4,)}
+
+
+@pytest.mark.parametrize("model", ["8-4-8", "conv3x3(8), flattened, relu"])
+def test_a_base_model_that_no_instance_can_be_is_refused(tmp_path: Path, model: str) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "generations = 2", f'generations = 2\nbase_models = ["{model}"]')
+
+    with pytest.raises(InputError, match=r"search\.base_models names"):
+        search_project(project)
+
+
+def test_credit_reaches_the_competition_and_tells_kept_work_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = write_project(tmp_path / "project")
+    change(project, "sets = 2", "sets = 2\ncompete = true")
+    change(project, "generations = 2", "generations = 1")
+    search_project(project)
+    change(project, "compete = true", 'compete = true\ncredit = "leave-one-out"')
+    tried, credits_ = count_trainings(monkeypatch), set[str]()
+
+    def record(*args: Any, credit: Credit) -> Any:  # noqa: ANN401
+        credits_.add(credit)
+        return sweep(*args, credit=credit)
+
+    monkeypatch.setattr(set_competition, "sweep", record)
+    search_project(project)
+
+    assert tried
+    assert credits_ == {"leave-one-out"}

@@ -174,7 +174,7 @@ def parse_project(raw: dict[str, Any]) -> Project:
 def _section(raw: dict[str, Any], name: str, of: type[SectionT]) -> SectionT:
     values = raw.get(name, {})
     if of is SearchSection:
-        values = with_preset(values)
+        values = with_preset(values, raw.get("train", {}))
     known = of.__struct_fields__
     for key in values:
         if key not in known:

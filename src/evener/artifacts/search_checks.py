@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from evener import units
+from evener.artifacts.algorithm_1_checks import check_algorithm_1
 from evener.artifacts.named_network import read_network
 from evener.artifacts.search_section import BANDED, LEARNING, SearchSection
 from evener.errors import InputError, InvalidProjectError
@@ -16,6 +17,8 @@ _LEAST: Final[Mapping[str, int]] = {
     "generations": 1,
     "evaluations": 1,
     "epochs": 1,
+    "batch": 1,
+    "cycles": 1,
     "rows": 1,
     "stages": 1,
     "blocks": 1,
@@ -73,6 +76,7 @@ def check_search(search: SearchSection) -> None:
     _check_papers(search)
     _check_rates(search)
     _check_coevolution(search)
+    check_algorithm_1(search)
     _check_shards(search)
     _check_budget(search.budget)
 
@@ -136,7 +140,6 @@ def _check_coevolution(search: SearchSection) -> None:
     for name, value, wanted in (
         ("networks", search.networks == "blocks", '"layers"'),
         ("links", search.links == "chain", '"any"'),
-        ("base_models", search.base_models, "none of it, as it grows its own"),
         ("halving", search.halving, "false"),
         ("inherit", search.inherit, "false"),
     ):

@@ -25,6 +25,7 @@ LEARNING: Final[tuple[AlgorithmName, ...]] = ("screened", "nsga2", "paper", "isl
 
 StartName = Literal["critical", "ordered", "chaotic", "random"]
 Links = Literal["any", "chain"]
+CreditName = Literal["best", "mean", "leave-one-out"]
 CostName = Literal["macs", "weights", "period", "latency", "energy"]
 Networks = Literal["auto", "layers", "blocks"]
 
@@ -40,6 +41,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         evaluations: networks that are trained, at most; None for all of the generations.
         budget: longest time for the search, such as "10 min"; training the best in full is in it.
         epochs: passes over the training split for each network.
+        batch: rows of a step in trials; `train.batch` if None.
         rows: of the training split that networks learn from while they are searched, drawn once;
             None for all. Those trained in full always see all.
         networks: "layers" of units, or "blocks" of convolutions, which read pictures; "auto" for
@@ -75,6 +77,14 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         sets: of "coevolution", weight sets of each network.
         compete: whether their layers compete once they were trained, so that the champion of all
             takes the place of the worst.
+        credit: of layers that compete: an instance deserves the "best" or the "mean" error of the
+            networks that it was in, or by how much it lowers that of the others, "leave-one-out".
+        error_threshold: of "coevolution", F of equation 3 below which a chromosome loses
+            connections; None for all of them.
+        fitness_threshold: of it, F below which the algorithm ends; None for never.
+        certainty: of it, probability of loss from which the Markov chain agrees that a connection
+            goes, once training has lowered F too; None asks neither.
+        cycles: of it, passes after a connection was cut; those of the preset or `epochs` if None.
         inherit: whether a child begins from what its parents have learned, in place of drawn
             weights; of layers only.
         halving: whether a third of the networks go on after a ninth and a third of the epochs.
@@ -92,6 +102,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     evaluations: int | None = None
     budget: str = "10 min"
     epochs: int = 15
+    batch: int | None = None
     rows: int | None = None
     networks: Networks = "auto"
     stages: int = 3
@@ -117,6 +128,11 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     operators: Literal["fixed", "learned"] = "fixed"
     sets: int = 3
     compete: bool = False
+    credit: CreditName = "best"
+    error_threshold: float | None = None
+    fitness_threshold: float | None = None
+    certainty: float | None = None
+    cycles: int | None = None
     inherit: bool = False
     halving: bool = False
     finalists: int = 3
@@ -135,6 +151,22 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         """How many networks are trained at most."""
         every = self.population * self.generations
         return every if self.evaluations is None else self.evaluations
+
+    def passes_after_cut(self, epochs: int) -> int:
+        """Return over how many passes a network is trained once it lost a connection.
+
+        Args:
+            epochs: of a trial.
+
+        Example:
+            >>> SearchSection().passes_after_cut(6)
+            6
+            >>> SearchSection(preset="table1").passes_after_cut(10)
+            49
+        """
+        if self.cycles is not None:
+            return self.cycles
+        return TABLE_1.back_propagation_cycles if self.preset == "table1" else epochs
 
     @property
     def in_row(self) -> "SearchSection":
@@ -177,15 +209,17 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 # Ravishankar et al., Table I, row by row: learning rate, momentum: genes in its ranges (recipes);
-# back-propagation cycles < 50 and 10 epochs (epochs); binary encoding, 31 bits (depth, widths,
-# max_nodes, links, density); elitism and unconditional replacement (parents, elite); mutation and
-# crossover by one point at rates within its ranges; 10 genomes, 10 generations.
+# back-propagation cycles < 50 (passes_after_cut), 10 epochs; updates per pattern (batch); binary
+# encoding, 31 bits (depth, widths, max_nodes, links, density); elitism, and replacement of all but
+# the best (parents, elite); mutation and crossover by one point at rates within its ranges; 10
+# genomes, 10 generations.
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "table1": {
         "algorithm": "paper",
         "population": TABLE_1.population,
         "generations": TABLE_1.generations,
         "epochs": TABLE_1.epochs,
+        "batch": TABLE_1.rows_per_update,
         "networks": "layers",
         "depth": TABLE_1.maximum_depth,
         "widths": (32, 64, 128, 256),
@@ -202,11 +236,12 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-def with_preset(values: Mapping[str, Any]) -> dict[str, Any]:
+def with_preset(values: Mapping[str, Any], train: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a section, those of its preset added.
 
     Args:
         values: as they stand in the file.
+        train: those of the section [train], whose batch takes the place of the preset's.
 
     Raises:
         InvalidProjectError: there is no such preset.
@@ -216,4 +251,6 @@ def with_preset(values: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidProjectError(
             f"search.preset = {name!r} is none; there is {', '.join(PRESETS)}", key="search.preset"
         )
-    return {**PRESETS.get(name, {}), **values}
+    preset = PRESETS.get(name, {})
+    own = {key: one for key, one in preset.items() if key != "batch" or key not in train}
+    return own | dict(values)

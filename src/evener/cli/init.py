@@ -43,6 +43,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # population = 10         # networks of a generation; all of them with evaluations = 60
 # generations = 6         # preset = "table1" has the paper's settings
 # epochs = 15             # passes over the training rows for each network; rows = 9000 takes some
+#                         # batch = 16 for these alone
 # budget = "10 min"       # longest time for all of them
 # networks = "auto"       # "layers", or "blocks" of convolutions where rows are pictures
 # stages = 3              # of blocks, each with channels = [8, 16, 32]
@@ -62,7 +63,10 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on
 # sets = 3                # of "coevolution": weight sets of each network
-# compete = false         # whether their layers compete
+# compete = false         # whether their layers compete, credit = "mean" or another way to judge
+#                         # cycles = 9 follow a cut; error_threshold = 0.3 allows cuts
+#                         # fitness_threshold = 0.1 ends them; certainty = 0.95 makes them rarer
+# operators = "fixed"     # or "learned"; band = [0.2, 0.6] is for the share of new offspring
 # inherit = false         # whether children begin from what their parents learned
 # halving = false         # whether the better third of the networks trains on, twice
 # finalists = 3           # networks that are trained in full before one is chosen

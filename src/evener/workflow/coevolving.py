@@ -26,9 +26,11 @@ from evener.errors import InputError
 from evener.search.coevolution.algorithm import Settings, coevolve
 from evener.search.coevolution.growth import Limits, single_block
 from evener.search.coevolution.hyperparameters import Hyperparameters
+from evener.search.coevolution.sparsify import Terms
 from evener.search.coevolution.trace import Event
 from evener.search.evaluate import Evaluate
 from evener.search.fronts import first_front
+from evener.search.genes import Genomes
 from evener.search.layer_space import LayerSpace
 from evener.search.random_search import RandomSearch
 from evener.search.rivals import Prices, Rivals, best_quality
@@ -57,6 +59,8 @@ class Grounds:
         evaluate: scores what random search proposes.
         prices: what is made small beside the error.
         limits: by how much a network breaks limits; it is not trained then.
+        bases: genomes of `space` that the first instances begin with; None if they all begin with
+            a single block.
         folder: for files of what was trained.
         clock: seconds since 1970.
     """
@@ -69,8 +73,17 @@ class Grounds:
     evaluate: "Evaluate[Candidate]"
     prices: "Prices[Candidate]"
     limits: "Callable[[Candidate], float]"
+    bases: Genomes | None
     folder: Path
     clock: Callable[[], float]
+
+    @property
+    def models(self) -> tuple[LayerGraph, ...]:
+        """The base models; their rates are drawn as those of all instances."""
+        if self.bases is None:
+            return ()
+        networks = self.space.decode(self.bases)
+        return tuple(msgspec.structs.replace(one, recipe=None) for one in networks)
 
     @property
     def wiring(self) -> LayerSpace:
@@ -195,7 +208,14 @@ class Coevolving:
         )
         settings = settings_of(self._grounds, epochs)
         with suppress(SpentError):  # what was trained until then counts
-            coevolve(settings, sets, self._drawn, seed=section.seed, trace=see)
+            coevolve(
+                settings,
+                sets,
+                self._drawn,
+                seed=section.seed,
+                bases=self._grounds.models,
+                trace=see,
+            )
         if self._trainings > self._told:
             self._end_round(after)
         sets.tidy()
@@ -283,7 +303,7 @@ def settings_of(grounds: Grounds, epochs: int) -> Settings:
         population=section.population,
         generations=section.generations,
         epochs=epochs,
-        back_propagation_cycles=epochs,
+        back_propagation_cycles=section.passes_after_cut(epochs),
         maximum_depth=section.depth,
         maximum_nodes=rounds_of(section, grounds.space),
     )
@@ -293,6 +313,13 @@ def settings_of(grounds: Grounds, epochs: int) -> Settings:
         parents=section.parents,
         elite=section.elite,
         sets=section.sets,
+        terms=Terms(
+            error_threshold=inf if section.error_threshold is None else section.error_threshold,
+            fitness_threshold=(
+                -inf if section.fitness_threshold is None else section.fitness_threshold
+            ),
+            sure=section.certainty,
+        ),
     )
 
 
@@ -357,6 +384,8 @@ def fitness_of(space: LayerSpace, ends: Ends) -> Callable[[LayerGraph, float], f
 
 
 def _check_beginning(grounds: Grounds) -> None:
+    if len(grounds.models) == grounds.section.population:
+        return  # none begins with a single block
     base = single_block(grounds.wiring)
     told = f"the search by Algorithm 1 begins with the network '{base}'"
     most = grounds.section.max_nodes

@@ -177,9 +177,10 @@ class Searching:
             fitness=fitness_of(space, wanted.ends),
             recipes=section.recipes,
             rivals=rivals,
+            credit=section.credit,
             together=section.together,
             crew=self._crew,
-            key=digest([self._keys[TRIALS], section.recipes, rivals, ALPHA]),
+            key=digest([self._keys[TRIALS], section.recipes, rivals, section.credit, ALPHA]),
         )
         grounds = Grounds(
             section=section,
@@ -190,6 +191,7 @@ class Searching:
             evaluate=self._evaluate,
             prices=self._prices,
             limits=limits_of(wanted.size_bytes, wanted.ends, planned),
+            bases=self._base,
             folder=self._sets,
             clock=self._clock,
         )

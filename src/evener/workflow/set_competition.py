@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from evener.artifacts.search_section import CreditName
 from evener.search.competition import sweep
 
 if TYPE_CHECKING:
@@ -14,13 +15,17 @@ if TYPE_CHECKING:
 
 
 def contest(
-    found: "Sequence[Tried]", judge: "Callable[[Sequence[Weights]], Sequence[Judged]]"
+    found: "Sequence[Tried]",
+    judge: "Callable[[Sequence[Weights]], Sequence[Judged]]",
+    *,
+    credit: CreditName = "best",
 ) -> "list[Tried]":
     """Sweep over the layers of some weight sets, and put the champion in the place of the worst.
 
     Args:
         found: what training the weight sets of one network came to.
         judge: finds out how good weights of the network are.
+        credit: by which errors a layer is judged, see `evener.search.competition.sweep`.
 
     Returns:
         The same, but for the set that answers worst, where layers of several together answer better
@@ -39,6 +44,7 @@ def contest(
         list(rows.values()),
         known,
         lambda batch: [one.difference for one in judge([weights_of(net) for net in batch])],
+        credit=credit,
     )
     if not won.error < min(known):
         return list(found)

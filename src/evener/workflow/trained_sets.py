@@ -18,6 +18,7 @@ import numpy as np
 from evener.artifacts.files import digest
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.score import Score
+from evener.artifacts.search_section import CreditName
 from evener.errors import InvalidFileError
 from evener.workflow.chunks import Crew
 from evener.workflow.trial_batches import lost_part
@@ -68,6 +69,7 @@ class Lesson:
         recipes: whether each chromosome is trained by its own rate and momentum.
         rivals: so many weight sets of one network, one behind another, let their layers compete
             once they were trained; 1 for none.
+        credit: by which errors a layer that competes is judged.
         together: sets that one process trains in one batch.
         crew: processes that train.
         key: of all that a training depends on and that is not here.
@@ -79,6 +81,7 @@ class Lesson:
     fitness: Callable[[LayerGraph, float], float]
     recipes: bool
     rivals: int
+    credit: CreditName
     together: int
     crew: Crew[Any, Any]
     key: str
@@ -248,7 +251,7 @@ class TrainedSets:
                 made += some
                 continue
             individual = self._individual(alike[0], 0)
-            made += contest(some, partial(self._judged, individual))
+            made += contest(some, partial(self._judged, individual), credit=self._lesson.credit)
         return made
 
     def _judged(self, individual: "Individual", batch: "Sequence[Weights]") -> "list[Judged]":

@@ -109,7 +109,7 @@ def terms_of(section: SearchSection, train: TrainSection, seed: int) -> "Terms":
 
     return Terms(
         epochs=section.epochs,
-        batch=train.batch,
+        batch=train.batch if section.batch is None else section.batch,
         learning_rate=train.learning_rate,
         seed=seed,
         rungs=section.rungs,
