@@ -62,6 +62,7 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
     lines: list[RenderableType] = [
         table("held against", ("what", f">{result.metric} (test)"), rows),
         _effort(result),
+        *_edge(result.found),
         _recommended(result),
     ]
     lines += [
@@ -76,6 +77,24 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
     return lines
 
 
+def _edge(front: Front) -> list[str]:
+    """Say where λ is critical on the data, and in networks that start as these did."""
+    if front.edge is None:
+        return []
+    known = " and ".join(f"{value:g}" for value in front.edge.paper.values())
+    text = (
+        f"λ of hyperparameters is critical at {front.edge.critical} on the training rows; the "
+        f"paper says {known}, of its data"
+    )
+    said = [text]
+    for one in front.edge.connectivity:
+        critical = "at no density" if one.critical is None else f"at density {one.critical}"
+        said.append(
+            f"{one.activation}: χ₁ {one.chi} at density {one.density:g}; critical {critical}"
+        )
+    return said
+
+
 def _effort(result: "SearchResult") -> str:
     """Say what it took, and what of that went into what it is held against."""
     words = [
@@ -85,6 +104,8 @@ def _effort(result: "SearchResult") -> str:
     if result.found.random:
         words.append(f"{len(result.found.random)} by random search are in it")
     words.append(f"the simple models took {show(result.simple_s, 'time')} beside it")
+    if result.found.edge is not None:
+        words.append(f"measuring λ_c took {show(result.probe_s, 'time')} beside it")
     if result.kept:
         words.append("searched before")
     return ", ".join(words)
