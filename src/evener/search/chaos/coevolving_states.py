@@ -17,6 +17,7 @@ HIDDEN: Final = 16
 SIZE: Final = 32  # rows of a step
 JUDGED: Final = 64  # rows of a look
 GENERATION: Final = 10  # steps between two
+_NEAR_MEAN: Final = np.float32(0.1)  # of other first answers, where these are numbers
 
 
 class CoEvolution:
@@ -60,6 +61,9 @@ class CoEvolution:
         second = np.tile(
             _normal(rng, (1, NETWORKS, HIDDEN, outputs), HIDDEN), (*shape[:1], 1, 1, 1)
         )
+        if self.answer == "numbers":
+            # Else to choose among networks that are far off would look like learning.
+            second *= _NEAR_MEAN
         links = np.ones(first.shape, dtype=bool)
         fast, slow = np.zeros_like(first), np.zeros_like(second)
         rows_there = len(self.inputs)
