@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
+from evener.artifacts.data_edge import Connectivity
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.search_state import SearchState
 from evener.cli.layout import lay_out, table
@@ -81,18 +82,19 @@ def _edge(front: Front) -> list[str]:
     """Say where λ is critical on the data, and in networks that start as these did."""
     if front.edge is None:
         return []
-    known = " and ".join(f"{value:g}" for value in front.edge.paper.values())
-    text = (
-        f"λ of hyperparameters is critical at {front.edge.critical} on the training rows; the "
-        f"paper says {known}, of its data"
+    known = ", ".join(f"{name} {value:g}" for name, value in sorted(front.edge.paper.items()))
+    said = f"λ_c of hyperparameters on the training rows: {front.edge.critical} ({known})"
+    return [said, *map(_links, front.edge.connectivity)]
+
+
+def _links(found: Connectivity) -> str:
+    where = f"none up to 1, by theory {found.critical_theory:.3f}"
+    if found.critical is not None:
+        where = f"{found.critical}, by theory {found.critical_theory:.3f}"
+    return (
+        f"λ_c of links, {found.activation}: {where}; at {found.density:g} χ₁ is {found.chi}, by "
+        f"theory {found.chi_theory:.3g}"
     )
-    said = [text]
-    for one in front.edge.connectivity:
-        critical = "at no density" if one.critical is None else f"at density {one.critical}"
-        said.append(
-            f"{one.activation}: χ₁ {one.chi} at density {one.density:g}; critical {critical}"
-        )
-    return said
 
 
 def _effort(result: "SearchResult") -> str:
