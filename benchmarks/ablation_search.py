@@ -48,7 +48,7 @@ PARTS: Final[Mapping[str, SearchSection]] = {
 CACHED: Final[Mapping[str, SearchSection]] = {
     "screened": SECTION,
     "nsga2": _with(algorithm="nsga2"),
-    "paper": _with(algorithm="paper"),
+    "paper": _with(algorithm="paper", band=(0.2, 0.6)),
     "regularized": _with(algorithm="regularized"),
 }
 """Algorithms whose proposals are counted."""

@@ -74,6 +74,23 @@ def test_data_that_cannot_be_read_so(section: dict[str, Any], key: str, message:
         ),
         (SHARDS | {"recipes": True}, "recipes", "write false, or leave out shards and halos"),
         (SHARDS | {"networks": "blocks"}, "networks", 'write "layers", or leave out shards'),
+        ({"band": [0.6, 0.2], "algorithm": "paper"}, "band", "from 0 to 1, the smaller first"),
+        ({"band": [-0.1, 0.2], "algorithm": "paper"}, "band", "from 0 to 1, the smaller first"),
+        ({"band": [0.2, 1.5], "algorithm": "nsga2"}, "band", "from 0 to 1, the smaller first"),
+        ({"band": [0.2, 0.6]}, "band", "sorts out children that are not new before they count"),
+        ({"band": "off", "algorithm": "random"}, "band", "which mutates nothing: leave it out"),
+        (
+            {"band": "off", "algorithm": "coevolution"},
+            "band",
+            "have a rate of mutation of their own: leave it out, or write one of paper, regu",
+        ),
+        (
+            {"operators": "learned", "algorithm": "regularized"},
+            "operators",
+            "have one parent and nothing but mutation: leave it out, or write one of screened",
+        ),
+        ({"operators": "learned", "algorithm": "random"}, "operators", "which has no operators"),
+        ({"operators": "learned", "algorithm": "coevolution"}, "operators", "rates of their own"),
         ({"budget": "soon"}, "budget", "'soon'"),
         ({"budget": "0 s"}, "budget", "must be above 0"),
     ],
@@ -83,6 +100,17 @@ def test_a_search_that_cannot_be_made(section: dict[str, Any], key: str, message
         parse_project({"data": {"source": "digits"}, "search": section})
 
     assert caught.value.key == f"search.{key}"
+
+
+@pytest.mark.parametrize(
+    ("band", "message"),
+    [("on", "search.band"), ([0.2], "search.band"), (True, "search.band"), ("", "search.band")],
+)
+def test_a_band_is_two_shares_or_off(band: object, message: str) -> None:
+    with pytest.raises(InvalidProjectError, match=message):
+        parse_project(
+            {"data": {"source": "digits"}, "search": {"algorithm": "paper", "band": band}}
+        )
 
 
 def test_a_preset_gives_way_to_the_keys_beside_it() -> None:

@@ -81,5 +81,12 @@ def test_one_generation_is_no_curve_and_what_is_not_known_is_left_out() -> None:
     assert titles(search(short)) == []
 
 
+def test_what_its_settings_make_likely_is_said() -> None:
+    warned = msgspec.structs.replace(FRONT, warnings=("drift: a population of 10 loses a link",))
+
+    assert "Warning: drift: a population of 10 loses a link" in words(search(warned))
+    assert "Warning" not in words(search(FRONT))
+
+
 def test_a_search_without_generations_has_no_section() -> None:
     assert search(msgspec.structs.replace(FRONT, generations=())) == []

@@ -31,6 +31,10 @@ ALGORITHMS: dict[str, Algorithm] = {
     "nsga2": Nsga2(SPACE),
     "island": Islands(Paper(SPACE), count=3, every=2),
     "screened": Screened(SPACE, Paper(SPACE, band=FREE), pool=20),
+    "screened bandit": Screened(
+        SPACE, Nsga2(SPACE, children=5, band=FREE, arms=LEARNED), pool=20, near=10
+    ),
+    "island bandit": Islands(Nsga2(SPACE, arms=LEARNED), count=2),
     "screened nsga2": Screened(SPACE, Nsga2(SPACE, children=5, band=FREE), pool=20),
 }
 

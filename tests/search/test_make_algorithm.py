@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from evener.artifacts.search_section import ALGORITHMS, AlgorithmName, SearchSection
+from evener.errors import InputError
 from evener.search.algorithms import make_algorithm
+from evener.search.bandit import LEARNED
 from evener.search.evolution import Evolution
 from evener.search.layer_space import LayerSpace
 from evener.search.space import costs_of
@@ -41,6 +43,13 @@ def test_each_begins_with_what_it_is_given(name: AlgorithmName) -> None:
 
     first = algorithm.breed(algorithm.begin(), np.random.default_rng(0)).genomes
     assert (first[:2] == seeds).all()
+
+
+def test_a_band_and_arms_are_for_those_that_use_them() -> None:
+    with pytest.raises(InputError, match="a band of lambda for 'screened', which keeps no share"):
+        make_algorithm("screened", SPACE, children=6, band=(0.2, 0.6))
+    with pytest.raises(InputError, match="several arms for 'regularized', which has no operators"):
+        make_algorithm("regularized", SPACE, children=6, arms=LEARNED)
 
 
 def test_unless_told_otherwise_a_model_screens() -> None:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from evener.errors import InputError
 from evener.search.markov import (
-    drift_warning,
     fate,
     fitness_of,
     inherit,
@@ -200,16 +199,6 @@ def test_errors_become_fitness_in_proportion() -> None:
     assert fitness[0] == 1
     assert fitness[1] == pytest.approx(np.exp(-2))
     assert fitness[2] >= 0
-
-
-def test_a_small_population_is_warned_of_and_a_large_one_is_not() -> None:
-    warning = drift_warning(10)
-
-    assert warning is not None
-    enough = int(warning.rsplit(" ", 2)[1])
-    assert drift_warning(enough) is None
-    assert drift_warning(enough - 2) is not None
-    assert drift_warning(32) is None
 
 
 @pytest.mark.parametrize(

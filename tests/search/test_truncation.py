@@ -28,6 +28,17 @@ def test_rows_sum_to_one(size: tuple[int, int], advantage: float, mutation: floa
     assert matrix.min() >= 0
 
 
+@given(sizes, st.data(), st.floats(0.05, 20.0))
+def test_rows_with_an_elite_sum_to_one_too(
+    size: tuple[int, int], data: st.DataObject, advantage: float
+) -> None:
+    elite = data.draw(st.integers(0, size[0] - 1))
+    matrix = truncated(*size, advantage, 0.1, elite=elite)
+
+    assert np.abs(matrix.sum(axis=1) - 1).max() <= 1e-12
+    assert matrix.min() >= 0
+
+
 @given(sizes)
 def test_without_an_advantage_parents_are_a_sample(size: tuple[int, int]) -> None:
     population, parents = size
@@ -69,25 +80,28 @@ FAR = 1.63 / RUNS**0.5  # reached by one in a hundred if the distributions are t
 
 
 @pytest.mark.parametrize(
-    ("advantage", "mutation", "bit"),
-    [(1.0, 0.0, 10), (2.0, 0.0, 10), (2.0, 0.05, 3)],
+    ("advantage", "mutation", "bit", "elite"),
+    [(1.0, 0.0, 10, 0), (2.0, 0.0, 10, 0), (2.0, 0.05, 3, 0), (2.0, 0.05, 3, 1), (2.0, 0.0, 3, 6)],
 )
 def test_the_papers_algorithm_goes_over_as_the_chain_says(
-    advantage: float, mutation: float, bit: int
+    advantage: float, mutation: float, bit: int, elite: int
 ) -> None:
-    """Distances are those of Kolmogorov and Smirnov, after each of three generations."""
+    """Distances are those of Kolmogorov and Smirnov, after each of three generations.
+
+    With a large elite after the first: its luck stands, which the chain does not know.
+    """
     population, parents, copies = 10, 4, 4
     space = LayerSpace()
-    algorithm = Paper(space, population, parents, elite=0, mutation=mutation, band=FREE)
+    algorithm = Paper(space, population, parents, elite=elite, mutation=mutation, band=FREE)
     chances = np.eye(population + 1)[copies]
     expected = []
     for _ in range(3):
-        chances = chances @ truncated(population, parents, advantage, mutation)
+        chances = chances @ truncated(population, parents, advantage, mutation, elite=elite)
         expected.append(np.cumsum(chances))
 
     counts = np.array([counted(algorithm, bit, copies, advantage, seed) for seed in range(RUNS)])
 
-    for generation, wanted in enumerate(expected):
+    for generation, wanted in enumerate(expected[: 1 if elite > 1 else 3]):
         seen = np.bincount(counts[:, generation], minlength=population + 1) / RUNS
         assert np.abs(np.cumsum(seen) - wanted).max() < FAR
 
@@ -105,7 +119,8 @@ def counted(algorithm: Paper, bit: int, copies: int, advantage: float, seed: int
     for generation in range(3):
         brood = algorithm.breed(memory, stream(seed, generation))
         memory = algorithm.learn(memory, brood, judge(brood.genomes))
-        counts.append(int(brood.genomes[:, bit].sum()))
+        assert memory.population is not None
+        counts.append(int(memory.population.genomes[:, bit].sum()))
     return counts
 
 
@@ -125,5 +140,7 @@ def judged_by(
 def test_parents_are_some_of_the_population() -> None:
     with pytest.raises(InputError, match="5 parents of a population of 4: give 1 to 4"):
         truncated(4, 5)
+    with pytest.raises(InputError, match="an elite of 4 of a population of 4: give 0 to 3"):
+        truncated(4, 2, elite=4)
     with pytest.raises(InputError, match="0 parents of a population of 4"):
         parents_with(4, 0)

@@ -101,6 +101,19 @@ def test_a_pickled_estimator_answers_the_same() -> None:
     np.testing.assert_array_equal(found.predict_proba(x), again.predict_proba(x))
 
 
+def test_a_search_is_compared_with_random_search_and_a_fixed_network() -> None:
+    x, y = load_iris(return_X_y=True)
+
+    alone = EvenerClassifier(**TINY).fit(x, y)
+    beside = EvenerClassifier(**TINY, compare=True).fit(x, y)
+
+    assert set(alone.qualities_) == {"search"}
+    assert list(beside.qualities_) == ["search", "random search", "fixed network"]
+    assert all(0 < one <= 1 for one in beside.qualities_.values())
+    assert beside.qualities_["search"] == alone.qualities_["search"]
+    np.testing.assert_array_equal(alone.predict_proba(x), beside.predict_proba(x))
+
+
 def test_a_budget_of_no_time_still_tries_one_network() -> None:
     x, y = load_iris(return_X_y=True)
 
@@ -144,5 +157,6 @@ def test_the_defaults_are_those_of_the_search() -> None:
         "trial_epochs",
         "epochs",
         "learning_rate",
+        "compare",
     ):
         assert own[name] == getattr(effort, name)

@@ -130,6 +130,7 @@ class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         set_apart: trainings in full that came to nothing, and why.
         beginnings: where networks started, by activation.
         edge: where λ is critical on the data; None where nobody asked.
+        warnings: of the search's settings, for people.
     """
 
     kind: ClassVar[str] = "front"
@@ -147,6 +148,7 @@ class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     set_apart: tuple[SetApart, ...] = ()
     beginnings: tuple[Beginning, ...] = ()
     edge: DataEdge | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def architecture(self) -> Network:

@@ -8,7 +8,7 @@ import msgspec
 
 from evener import units
 from evener.artifacts.named_network import read_network
-from evener.artifacts.search_section import SearchSection
+from evener.artifacts.search_section import BANDED, LEARNING, SearchSection
 from evener.errors import InputError, InvalidProjectError
 
 _LEAST: Final[Mapping[str, int]] = {
@@ -29,6 +29,16 @@ _LEAST: Final[Mapping[str, int]] = {
     "together": 1,
 }
 _MOST_SHARDS: Final = 1024  # of units that all hidden layers have by default
+_WITHOUT: Final[Mapping[str, str]] = {
+    "screened": "which sorts out children that are not new before they count",
+    "random": "which mutates nothing",
+    "coevolution": "whose chromosomes each have a rate of mutation of their own",
+}
+_ALONE: Final[Mapping[str, str]] = {
+    "regularized": "whose children have one parent and nothing but mutation",
+    "random": "which has no operators",
+    "coevolution": "whose chromosomes each have rates of their own",
+}
 _MOST: Final[Mapping[str, tuple[int, str]]] = {
     "population": (10_000, ", all of which are held in memory"),
     "depth": (50, ""),
@@ -61,6 +71,7 @@ def check_search(search: SearchSection) -> None:
         raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
     _check_base_models(search)
     _check_papers(search)
+    _check_rates(search)
     _check_coevolution(search)
     _check_shards(search)
     _check_budget(search.budget)
@@ -85,6 +96,30 @@ def _check_papers(search: SearchSection) -> None:
             search.parents,
             f"must be at most the population, {search.population}, whose best they are: lower it, "
             "or raise search.population",
+        )
+
+
+def _check_rates(search: SearchSection) -> None:
+    name, band = search.algorithm, search.band
+    if band is not None and name not in BANDED:
+        raise _wrong(
+            "band",
+            _text(band),
+            f'means nothing for algorithm = "{name}", {_WITHOUT[name]}: leave it out, or write '
+            f"one of {', '.join(BANDED)}",
+        )
+    if isinstance(band, tuple) and not 0 <= band[0] < band[1] <= 1:
+        raise _wrong(
+            "band",
+            _text(band),
+            "must be two shares from 0 to 1, the smaller first, such as [0.2, 0.6]",
+        )
+    if search.operators == "learned" and name not in LEARNING:
+        raise _wrong(
+            "operators",
+            '"learned"',
+            f'does not go with algorithm = "{name}", {_ALONE[name]}: leave it out, or write one '
+            f"of {', '.join(LEARNING)}",
         )
 
 

@@ -18,6 +18,11 @@ ALGORITHMS: Final[tuple[AlgorithmName, ...]] = get_args(AlgorithmName)
 
 SearchName = Literal[AlgorithmName, "coevolution"]
 SEARCHES: Final[tuple[SearchName, ...]] = get_args(SearchName)
+BANDED: Final[tuple[AlgorithmName, ...]] = ("paper", "regularized", "nsga2", "islands")
+"""Those that can keep the share of new offspring in a band."""
+LEARNING: Final[tuple[AlgorithmName, ...]] = ("screened", "nsga2", "paper", "islands")
+"""Those that can learn which rates of their operators pay."""
+
 StartName = Literal["critical", "ordered", "chaotic", "random"]
 Links = Literal["any", "chain"]
 CostName = Literal["macs", "weights", "period", "latency", "energy"]
@@ -65,6 +70,9 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         crossover: of these, probability that a child has two parents.
         parents: of these, how many of the best breed.
         elite: of these, how many of the best live on.
+        band: least and largest share of new offspring, lambda, in which a search keeps itself by
+            its rate of mutation, of `BANDED`; "off" for a rate that stays, None for the usual one.
+        operators: "learned" if a bandit chooses the rates of crossover and mutation, of `LEARNING`.
         sets: of "coevolution", weight sets of each network.
         compete: whether their layers compete once they were trained, so that the champion of all
             takes the place of the worst.
@@ -107,6 +115,8 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     crossover: float = 0.9
     parents: int = 4
     elite: int = 1
+    band: tuple[float, float] | Literal["off"] | None = None
+    operators: Literal["fixed", "learned"] = "fixed"
     sets: int = 3
     compete: bool = False
     inherit: bool = False

@@ -31,6 +31,7 @@ def search(front: Front) -> list[Element]:
             f"{last.evaluations:,} networks in {len(front.generations):,} generations, and as many "
             "by random search from the same space.",
         ),
+        *(tag("p", f"Warning: {text}", class_="note") for text in front.warnings),
     ]
     reached = _reached(front)
     if reached is not None:

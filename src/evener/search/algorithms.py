@@ -7,9 +7,11 @@ unless it is told otherwise.
 
 from typing import Any, Final
 
-from evener.artifacts.search_section import AlgorithmName
+from evener.artifacts.search_section import BANDED, LEARNING, AlgorithmName
+from evener.errors import InputError
 from evener.search.algorithm import Algorithm
-from evener.search.breeding import FREE
+from evener.search.bandit import FIXED, Arm
+from evener.search.breeding import BAND, FREE, Band
 from evener.search.genes import Genomes
 from evener.search.islands import Islands
 from evener.search.model import Reference
@@ -33,6 +35,8 @@ def make_algorithm(
     reference: Reference = (),
     seeds: Genomes | None = None,
     first: int | None = None,
+    band: Band | None = None,
+    arms: tuple[Arm, ...] = FIXED,
 ) -> Algorithm:
     """Return the algorithm of a name.
 
@@ -49,28 +53,41 @@ def make_algorithm(
         seeds: genomes to begin with.
         first: how many genomes are judged first, with several objectives by "screened"; twice the
             children if None.
+        band: of lambda, in which the rate of mutation keeps it, for those that mutate and judge
+            duplicates: "paper", "regularized", "nsga2" and "islands"; what each did best with if
+            None.
+        arms: settings of the operators that a bandit learns to choose among, for those whose
+            children may have two parents: "paper", "nsga2", "islands" and "screened".
+
+    Raises:
+        InputError: a band or arms for an algorithm that has no use for them.
 
     Example:
         >>> from evener.search.layer_space import LayerSpace
         >>> make_algorithm("screened", LayerSpace(), children=10, objectives=2).name
         'screened nsga2'
     """
+    _check_rates(name, band, arms)
     half = max(children // 2, 2)
+    kept, free = (BAND, FREE) if band is None else (band, band)
     made: Algorithm
     match name:
         case "random":
             made = RandomSearch(space, children, seeds)
         case "regularized":
-            made = Regularized(space, 2 * children, children=children, seeds=seeds)
+            made = Regularized(space, 2 * children, children=children, band=free, seeds=seeds)
         case "paper":
-            made = Paper(space, children + 1, _parents(children), seeds=seeds)
+            made = Paper(space, children + 1, _parents(children), band=kept, arms=arms, seeds=seeds)
         case "nsga2":
-            made = Nsga2(space, children, children, seeds=seeds, reference=reference)
+            made = Nsga2(
+                space, children, children, band=kept, arms=arms, seeds=seeds, reference=reference
+            )
         case "islands" if objectives > 1:
-            one = Nsga2(space, half, half, seeds=seeds, reference=reference)
+            one = Nsga2(space, half, half, band=kept, arms=arms, seeds=seeds, reference=reference)
             made = Islands(one, count=2)
         case "islands":
-            made = Islands(Paper(space, half, _parents(half), seeds=seeds), count=2)
+            two = Paper(space, half, _parents(half), band=kept, arms=arms, seeds=seeds)
+            made = Islands(two, count=2)
         case "screened" if objectives > 1:
             inner = Nsga2(
                 space,
@@ -78,19 +95,36 @@ def make_algorithm(
                 children,
                 first=first,
                 band=FREE,
+                arms=arms,
                 seeds=seeds,
                 reference=reference,
             )
             made = Screened(space, inner, share=0.8, costs=costs, near=_NEAR, reference=reference)
         case "screened":
-            made = _screened(space, children, seeds)
+            made = _screened(space, children, arms, seeds)
     return made
+
+
+def _check_rates(name: AlgorithmName, band: Band | None, arms: tuple[Arm, ...]) -> None:
+    if band is not None and name not in BANDED:
+        raise InputError(
+            f"a band of lambda for '{name}', which keeps no share of new offspring: it is for "
+            f"{', '.join(BANDED)}"
+        )
+    if len(arms) > 1 and name not in LEARNING:
+        raise InputError(
+            f"several arms for '{name}', which has no operators to choose among: they are for "
+            f"{', '.join(LEARNING)}"
+        )
 
 
 def _parents(children: int) -> int:
     return max(children * 2 // 5, 1)
 
 
-def _screened(space: Space[Any], children: int, seeds: Genomes | None) -> Screened:
+def _screened(
+    space: Space[Any], children: int, arms: tuple[Arm, ...], seeds: Genomes | None
+) -> Screened:
     elite = children + children // 5
-    return Screened(space, Paper(space, children + elite, elite, elite, band=FREE, seeds=seeds))
+    inner = Paper(space, children + elite, elite, elite, band=FREE, arms=arms, seeds=seeds)
+    return Screened(space, inner)

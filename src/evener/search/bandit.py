@@ -32,12 +32,27 @@ class Arm(msgspec.Struct, frozen=True, kw_only=True):
 
 FIXED: Final = (Arm(),)
 NO_ARM: Final = -1  # of offspring that were made in another way; nothing is learned from them
-LEARNED: Final = (
-    Arm(),
-    Arm(crossover=0.9, mutation=0.5),
-    Arm(crossover=0.5, mutation=2.0),
-    Arm(crossover=0.0, mutation=1.0),
-)
+
+
+def arms_about(crossover: float) -> tuple[Arm, ...]:
+    """Return settings to choose among: as they are, half the mutation, bolder, and one parent.
+
+    Args:
+        crossover: probability that a child has two parents, if nothing is learned.
+
+    Example:
+        >>> [(arm.crossover, arm.mutation) for arm in arms_about(0.8)]
+        [(0.8, 1.0), (0.8, 0.5), (0.5, 2.0), (0.0, 1.0)]
+    """
+    return (
+        Arm(crossover=crossover),
+        Arm(crossover=crossover, mutation=0.5),
+        Arm(crossover=0.5, mutation=2.0),
+        Arm(crossover=0.0),
+    )
+
+
+LEARNED: Final = arms_about(FIXED[0].crossover)
 
 
 def pull(arms: tuple[Arm, ...], count: int, rng: np.random.Generator) -> NDArray[np.int64]:

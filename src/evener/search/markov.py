@@ -23,7 +23,6 @@ from evener.errors import InputError
 from evener.search.chaos.activation import Floats
 
 SURE: Final = 0.95  # the probability of loss from which a link may be pruned
-MOST_LOST: Final = 0.05  # what a population may lose of links that make networks fitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,52 +246,3 @@ def survival(linked: NDArray[np.bool_], fitness: Floats) -> Floats:
         advantage = float(fitness[has].mean() / fitness[~has].mean())
         kept[link] = fate(population, advantage).kept[copies[link]]
     return kept
-
-
-def drift_warning(population: int, advantage: float = 1.2) -> str | None:
-    """Say so if chance decides about links as much as selection does.
-
-    Args:
-        population: N.
-        advantage: f₁ / f₀ of a link that half of the population has.
-
-    Raises:
-        InputError: a number is out of range.
-
-    Returns:
-        The warning; None if such a link is lost with a probability of at most `MOST_LOST`.
-
-    Example:
-        >>> drift_warning(10)
-        'a population of 10 loses a link that makes networks 20 % fitter, and that half of them have, with probability 0.14, and one that makes no difference is lost or everywhere in 12.6 generations: chance decides as much as selection. Take at least 18 networks.'
-    """  # noqa: E501 - an example stands on one line
-    lost = _half_lost(population, advantage)
-    if lost <= MOST_LOST:
-        return None
-    neutral = fate(population).generations[population // 2]
-    enough = f" Take at least {_enough(advantage)} networks." if advantage > 1 else ""
-    return (
-        f"a population of {population} loses a link that makes networks "
-        f"{100 * (advantage - 1):.0f} % fitter, and that half of them have, with probability "
-        f"{lost:.2f}, and one that makes no difference is lost or everywhere in {neutral:.1f} "
-        f"generations: chance decides as much as selection.{enough}"
-    )
-
-
-def _half_lost(population: int, advantage: float) -> float:
-    return float(fate(population, advantage).lost[population // 2].item())
-
-
-def _enough(advantage: float) -> int:
-    """Return the least even population that seldom loses a link that is so much fitter."""
-    high = 2
-    while _half_lost(high, advantage) > MOST_LOST:
-        high *= 2
-    low = high // 2
-    while high - low > 2:
-        middle = (low + high) // 4 * 2
-        if _half_lost(middle, advantage) > MOST_LOST:
-            low = middle
-        else:
-            high = middle
-    return high

@@ -42,6 +42,8 @@ class _NetworkEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has
         batch_size: rows of a step.
         learning_rate: of AdamW, at its peak.
         validation_share: of the rows, that networks are chosen by.
+        compare: whether as many networks drawn at random, and a fixed one, are tried beside those
+            of the search, which takes twice as long; the answers stay the same.
         random_state: a seed, a RandomState, or None for another network each time.
     """
 
@@ -57,6 +59,7 @@ class _NetworkEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has
         batch_size: int = 32,
         learning_rate: float = 0.003,
         validation_share: float = 0.2,
+        compare: bool = False,
         random_state: "int | np.random.RandomState | None" = None,
     ) -> None:
         self.networks = networks
@@ -68,6 +71,7 @@ class _NetworkEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.validation_share = validation_share
+        self.compare = compare
         self.random_state = random_state
 
     def to_onnx(self) -> bytes:
@@ -95,13 +99,15 @@ class _NetworkEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has
             epochs=self.epochs,
             batch=self.batch_size,
             learning_rate=self.learning_rate,
+            compare=self.compare,
             seed=seed,
         )
         every = np.arange(len(x_RF))
         train, chosen_by = _parts(answers, task, self.validation_share, seed)
         searched = _dataset(x_RF, answers, names, task, Split(train, chosen_by, chosen_by))
         whole = _dataset(x_RF, answers, names, task, Split(every, chosen_by, chosen_by))
-        self.network_ = find_network(searched, effort)
+        found = find_network(searched, effort)
+        self.network_, self.qualities_ = found.network, dict(found.qualities)
         self.trained_ = train_found(self.network_, whole, effort)
 
     def _answers(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -120,6 +126,8 @@ class EvenerClassifier(ClassifierMixin, _NetworkEstimator):  # type: ignore[misc
     Attributes:
         classes_: the classes, in the order of the probabilities.
         network_: the shape of the network that was found.
+        qualities_: what it came to on the rows that were kept back to choose by, and with `compare`
+            what random search and a fixed network did; see `evener.workflow.fitting.Found`.
         trained_: it with its weights.
         n_features_in_: features that a row has.
 
@@ -174,6 +182,8 @@ class EvenerRegressor(RegressorMixin, _NetworkEstimator):  # type: ignore[misc] 
 
     Attributes:
         network_: the shape of the network that was found.
+        qualities_: what it came to on the rows that were kept back to choose by, and with `compare`
+            what random search and a fixed network did; see `evener.workflow.fitting.Found`.
         trained_: it with its weights.
         n_features_in_: features that a row has.
 

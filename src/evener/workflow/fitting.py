@@ -1,7 +1,7 @@
 """Find a network for rows that are in memory, and train it: a search without a project or files."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +14,7 @@ from evener.artifacts.search_section import SearchSection
 from evener.errors import InputError
 from evener.search.layer_space import LayerSpace
 from evener.search.nsga2 import Nsga2
-from evener.search.rivals import Rivals
+from evener.search.rivals import Rivals, best_quality
 from evener.workflow.chunks import Crew, Here
 from evener.workflow.generations import evolve
 from evener.workflow.trial_batches import TrialBatches
@@ -40,6 +40,7 @@ class Effort:
         epochs: passes for the one that is chosen.
         batch: rows of a step.
         learning_rate: at its peak.
+        compare: whether as many networks drawn at random, and a fixed one, are tried beside.
         seed: what all chance is drawn from.
     """
 
@@ -51,12 +52,29 @@ class Effort:
     epochs: int = 60
     batch: int = 32
     learning_rate: float = 0.003
+    compare: bool = False
     seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found.
+
+    Attributes:
+        network: the best.
+        qualities: accuracy or R2 on the validation rows of the best that the "search" tried and,
+            where these are compared, "random search" and the "fixed network"; after the brief
+            training of a trial. Of the first two the best of many is told, so that both are
+            flattered. A way whose networks all diverged is left out.
+    """
+
+    network: LayerGraph
+    qualities: Mapping[str, float]
 
 
 def find_network(
     dataset: "Dataset", effort: Effort = Effort(), *, clock: Callable[[], float] = time.time
-) -> LayerGraph:
+) -> Found:
     """Search for the network of dense layers that predicts the validation rows best.
 
     Of equally good ones the one that computes least is taken. One is tried at least, whatever the
@@ -70,6 +88,9 @@ def find_network(
     Raises:
         InputError: an effort that finds nothing; each network that was tried diverged.
     """
+    from evener.train.fit import ends_of
+    from evener.workflow.search_setup import fixed_network
+
     if effort.networks < 1:
         raise InputError(f"{effort.networks} networks to try: give 1 or more")
     begun = clock()
@@ -85,10 +106,38 @@ def find_network(
         if not rivals.known:  # there was no time for any
             rivals = begin(1)
             rivals.advance(None)
-    front = rivals.front()  # the best first, of equally good ones the cheapest
-    if not front:
-        raise _nothing_found(rivals.state().scored, effort)
-    return front[0]
+        front = rivals.front()  # the best first, of equally good ones the cheapest
+        state = rivals.state()
+        if not front:
+            raise _nothing_found(state.scored, effort)
+        tried = {"search": [one.score for one in state.scored]}
+        if effort.compare:
+            fixed = fixed_network(SearchSection(widths=effort.widths), ends_of(dataset))
+            trials = _trials(dataset, effort, crew, clock)
+            tried["random search"] = [one.score for one in state.random]
+            tried["fixed network"] = list(
+                trials([fixed], budget_s=None, seed=effort.seed, parents={})
+            )
+    best = {name: best_quality(scores) for name, scores in tried.items()}
+    return Found(front[0], {name: one for name, one in best.items() if one is not None})
+
+
+def _prices(dataset: "Dataset", networks: "Sequence[Candidate]") -> list[tuple[float, ...]]:
+    from evener.train.fit import ends_of
+
+    ends = ends_of(dataset)
+    return [(float(macs(one, ends)),) for one in networks]
+
+
+def _trials(
+    dataset: "Dataset", effort: Effort, crew: Crew[Any, Any], clock: Callable[[], float]
+) -> TrialBatches:
+    from evener.train.trials import Rows
+
+    rows = Rows("", DataSection(source=dataset.name), dataset.sha256, loaded=dataset)
+    section = SearchSection(epochs=effort.trial_epochs)
+    train = _section(effort, effort.trial_epochs)
+    return TrialBatches(rows, section, train, partial(_prices, dataset), crew, clock)
 
 
 def _search(
@@ -98,29 +147,18 @@ def _search(
     clock: Callable[[], float],
     most: int,
 ) -> "Rivals[LayerGraph]":
-    from evener.train.fit import ends_of
-    from evener.train.trials import Rows
-
-    ends = ends_of(dataset)
     space = LayerSpace(depth=effort.depth, widths=effort.widths, max_nodes=None)
-
-    def prices(networks: "Sequence[Candidate]") -> list[tuple[float, ...]]:
-        return [(float(macs(one, ends)),) for one in networks]
-
-    rows = Rows("", DataSection(source=dataset.name), dataset.sha256, loaded=dataset)
-    section = SearchSection(epochs=effort.trial_epochs)
-    train = _section(effort, effort.trial_epochs)
     return Rivals(
         space,
         Nsga2(space, population=_POPULATION, children=_POPULATION),
         seed=effort.seed,
         population=_POPULATION,
         most=most,
-        evaluate=TrialBatches(rows, section, train, prices, crew, clock),
-        prices=prices,
+        evaluate=_trials(dataset, effort, crew, clock),
+        prices=partial(_prices, dataset),
         names=("macs",),
         limits=lambda _network: 0.0,
-        alone=True,
+        alone=not effort.compare,
     )
 
 

@@ -5,6 +5,9 @@ from typing import Final
 
 from evener.artifacts.search_section import SearchSection
 
+SHARE: Final = 0.75
+"""Of the budget, that generations may take; training the best in full has the rest."""
+
 _FEWEST: Final = 12  # networks that are to be tried, whatever the budget
 _FEW: Final = 2  # networks of the smallest generation
 

@@ -1,6 +1,7 @@
 """What a project's [search] comes to: a space, an algorithm, limits, and where weights begin."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import log2
 from typing import Final
@@ -15,9 +16,11 @@ from evener.artifacts.search_section import CostName, SearchSection
 from evener.errors import InputError
 from evener.search.algorithm import Algorithm
 from evener.search.algorithms import make_algorithm
-from evener.search.bandit import Arm
+from evener.search.bandit import FIXED, LEARNED, Arm, arms_about
+from evener.search.breeding import FREE, Band
 from evener.search.chain_space import ChainSpace
 from evener.search.chaos.domains import compensate, draw_start
+from evener.search.drift import drift_warning
 from evener.search.genes import Genomes
 from evener.search.layer_space import LayerSpace
 from evener.search.model import Reference
@@ -117,6 +120,7 @@ def algorithm_of(
         children: of a generation, but for "paper"; the population's size if None.
         seeds: genomes to begin with.
     """
+    learns = section.operators == "learned"
     if section.algorithm == "paper":
         return Paper(
             space,
@@ -124,7 +128,8 @@ def algorithm_of(
             parents=section.parents,
             elite=section.elite,
             mutation=section.mutation,
-            arms=(Arm(crossover=section.crossover),),
+            band=_band(section) or FREE,  # Table I has a fixed rate
+            arms=arms_about(section.crossover) if learns else (Arm(crossover=section.crossover),),
             seeds=seeds,
         )
     if section.algorithm == "coevolution":
@@ -137,7 +142,44 @@ def algorithm_of(
         costs=costs_of(space, prices),
         reference=reference,
         seeds=seeds,
+        band=_band(section),
+        arms=LEARNED if learns else FIXED,
     )
+
+
+def _band(section: SearchSection) -> Band | None:
+    """Return the band of lambda that was asked for, None for the usual one."""
+    return FREE if section.band == "off" else section.band
+
+
+def warnings_of(section: SearchSection, space: Space[Candidate]) -> tuple[str, ...]:
+    """Return what a search's settings make likely that nobody wants.
+
+    Drift is told of algorithms that replace a population by children of its best: the chain is
+    theirs. Others keep whatever is good, or forget by age.
+
+    Args:
+        section: of the project.
+        space: what genomes mean.
+
+    Example:
+        >>> warnings_of(SearchSection(algorithm="screened", population=2), LayerSpace())
+        ()
+    """
+    bred = {"paper": section.generations - 1, "coevolution": section.generations}
+    if not bred.get(section.algorithm):
+        return ()
+    wiring = space
+    if section.algorithm == "coevolution" and isinstance(space, LayerSpace):
+        wiring = replace(space, recipes=False)  # rates are not in its genomes
+    warning = drift_warning(
+        section.population,
+        section.parents,
+        elite=section.elite,
+        mutation=1 / wiring.length if section.mutation is None else section.mutation,
+        generations=bred[section.algorithm],
+    )
+    return () if warning is None else (f"drift: {warning}",)
 
 
 def reference_of(

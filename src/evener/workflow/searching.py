@@ -4,6 +4,7 @@ After each generation all that is known is written, so that a search that is kil
 there, and ends as if nothing had happened.
 """
 
+import logging
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from evener.artifacts.files import Kept, digest, load, save
-from evener.artifacts.front import Front, Generation, Scored
+from evener.artifacts.front import Front, Scored
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import TrainSection
 from evener.artifacts.score import Score
@@ -31,8 +32,9 @@ from evener.workflow.generations import evolve
 from evener.workflow.learned import Learned
 from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
-from evener.workflow.pace import Pace, children_of, epochs_of
+from evener.workflow.pace import SHARE, Pace, children_of, epochs_of
 from evener.workflow.search_keys import COURSE, TRIALS, keys_of
+from evener.workflow.search_progress import progress_of
 from evener.workflow.trained_sets import Lesson
 from evener.workflow.trial_batches import TrialBatches, terms_of
 
@@ -42,8 +44,7 @@ if TYPE_CHECKING:
     from evener.train.trials import Rows
     from evener.workflow.search_setup import Candidate
 
-SHARE: Final = 0.75
-"""Of the budget, that generations may take; training the best in full has the rest."""
+_LOG: Final = logging.getLogger(__name__)
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +94,13 @@ class Searching:
         clock: Callable[[], float] = time.time,
     ) -> None:
         from evener.workflow.base_models import base_genomes
-        from evener.workflow.search_setup import limits_of, prices_of, reference_of, space_of
+        from evener.workflow.search_setup import (
+            limits_of,
+            prices_of,
+            reference_of,
+            space_of,
+            warnings_of,
+        )
 
         section = wanted.section
         self._wanted, self._section, self._rows = wanted, section, rows
@@ -118,6 +125,7 @@ class Searching:
         self._begun = clock() - (0.0 if state is None else state.made.took_s)
         self._prices = prices_of(section, wanted.ends, planned)
         self._space = space_of(section, wanted.ends)
+        self._warnings = warnings_of(section, self._space)
         self._base = base_genomes(
             section,
             self._space,
@@ -202,6 +210,8 @@ class Searching:
         from evener.workflow.search_setup import fixed_network
 
         self._remove_unneeded()
+        for warning in self._warnings:
+            _LOG.warning("%s", warning)
         limit_s = SHARE * self._section.budget_s
         if self._epochs is None:
             fixed = fixed_network(self._section, self._wanted.ends)
@@ -316,6 +326,7 @@ class Searching:
             retrained=finals.retrained,
             set_apart=finals.set_apart,
             beginnings=beginnings_of(self._section),
+            warnings=self._warnings,
         )
 
     def _front(self, state: SearchState) -> "list[Rated]":
@@ -345,26 +356,6 @@ class Searching:
             full_s=self._full_s,
         )
         save(self._path, state, made_from=self._keys, took_s=self.spent_s)
-
-
-def progress_of(last: Generation, done: int, section: SearchSection, spent_s: float) -> str:
-    """Say how far a search is.
-
-    Args:
-        last: the generation that ended last.
-        done: how many have.
-        section: how many there may be, and for how long.
-        spent_s: that they took.
-    """
-    best = "-" if last.best is None else f"{last.best:.4g}"
-    drawn = "-" if last.random_best is None else f"{last.random_best:.4g}"
-    words = [f"best {best} (random search {drawn})", f"{last.front} on the front"]
-    if last.diversity is not None:
-        words.append(f"diversity {last.diversity:.2f}")
-    if last.lambda_ is not None:
-        words.append(f"λ {last.lambda_:.2f}")
-    left_s = min(spent_s / done * (section.generations - done), SHARE * section.budget_s - spent_s)
-    return f"generation {done}: {', '.join(words)}; about {max(left_s, 0):.0f} s left"
 
 
 def _nobody(_message: str, _done: int, _of: int) -> None:
