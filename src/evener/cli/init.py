@@ -61,6 +61,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on
+# operators = "fixed"     # or "learned" from children; and band = [0.2, 0.6] of what is new
 # sets = 3                # of "coevolution": weight sets of each network
 # compete = false         # whether their layers compete
 # inherit = false         # whether children begin from what their parents learned
