@@ -38,7 +38,6 @@ import numpy as np
 from ablation_algorithm import Run
 from ablation_page import Found
 from ablation_search import Searched
-from edge_of_chaos_table import CoEvolution
 from nasbench_tables import TABLES
 from pieces import Pieces
 from record import circumstances, exit_with, write_record
@@ -50,6 +49,7 @@ from evener.artifacts.search_section import SearchSection
 from evener.data.dataset import Dataset
 from evener.data.load import load_dataset
 from evener.errors import InputError
+from evener.search.chaos.coevolving_states import CoEvolution
 from evener.search.chaos.table import PAPER, Probed, probe_table
 from evener.train.rows import standardised_rows
 from evener.workflow.steps import code_version
@@ -60,7 +60,7 @@ DATA: Final = DataSection(source="digits", validation_share=0.2, test_share=0.5)
 PROBE_STEPS: Final = 60
 KINDS: Final = ("algorithm", "search", "tables")
 _PACKAGES: Final = ("artifacts", "data", "search", "train", "workflow")
-_OWN: Final = (__file__, "ablation_algorithm.py", "ablation_search.py", "edge_of_chaos_table.py")
+_OWN: Final = (__file__, "ablation_algorithm.py", "ablation_search.py")
 PieceT = TypeVar("PieceT")
 
 
@@ -194,8 +194,8 @@ def digits() -> Dataset:
 @cache
 def _probed() -> Probed:
     learned = standardised_rows(digits(), "train").inputs.numpy().astype(np.float32)
-    _, classes = digits().rows("train")
-    return probe_table(PAPER, CoEvolution(learned, classes, PROBE_STEPS, seed=0))
+    _, wanted = digits().examples("train")
+    return probe_table(PAPER, CoEvolution(learned, wanted, "classes", PROBE_STEPS, seed=0))
 
 
 def _run(part: algorithm.Part, seed: int) -> Run:

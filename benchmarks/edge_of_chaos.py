@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 import torch
 from edge_of_chaos_nets import GUESSING, Learnt, Rows, draw, make, train
-from edge_of_chaos_table import CoEvolution, best, evolve
+from edge_of_chaos_table import evolve
 from numpy.typing import NDArray
 from pieces import Pieces
 from record import circumstances, write_record
@@ -37,6 +37,7 @@ from evener.report.edge_of_chaos import edge_of_chaos
 from evener.report.markup import page, tag
 from evener.search import chaos
 from evener.search.chaos.activation import Name
+from evener.search.chaos.coevolving_states import CoEvolution
 from evener.search.chaos.domains import DOMAINS, Domain
 from evener.search.chaos.langton import PAPER_CRITICAL
 from evener.search.chaos.mean_field import BIAS_VARIANCE, critical_density, gain_for, regime
@@ -264,7 +265,8 @@ def _run(
 def table(sizes: Sizes) -> Evolved:
     """Probe the paper's table on the digits, and evolve variants from two domains."""
     pixels, labels = read_rows()
-    probed = probe_table(PAPER, CoEvolution(pixels[:1200], labels[:1200], STEPS, 0))
+    wanted = np.eye(10, dtype=np.float32)[labels[:1200]]
+    probed = probe_table(PAPER, CoEvolution(pixels[:1200], wanted, "classes", STEPS, 0))
     count = np.bincount(probed.classes, minlength=len(CLASSES)).tolist()
     made = Table(
         data="digits",
@@ -275,7 +277,7 @@ def table(sizes: Sizes) -> Evolved:
         divergent=count[CLASSES.index("divergent")],
         boxes=tuple((box.states.value, box.learned) for box in probed.boxes),
         critical=probed.critical,
-        best=tuple(best(probed)),
+        best=probed.best,
     )
     starts = {"random": np.arange(len(probed.classes)), "critical": probed.edge()}
     found = {domain: _evolve(probed, domain, of, sizes.seeds) for domain, of in starts.items()}

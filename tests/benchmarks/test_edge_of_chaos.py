@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from edge_of_chaos_nets import GUESSING, Batch, Rows, draw, make, train
-from edge_of_chaos_table import CoEvolution, best, evolve
+from edge_of_chaos_table import evolve
 
 from evener.artifacts.edge_of_chaos import EdgeOfChaos
 from evener.search.chaos.domains import DOMAINS
@@ -61,20 +61,6 @@ def test_missing_links_stay_missing() -> None:
         assert not bool(weights.detach()[gone].any())
 
 
-def test_states_learn_by_their_rates() -> None:
-    pixels, labels = edge_of_chaos.read_rows()
-    probe = CoEvolution(pixels[:200], labels[:200], 20, 0)
-    states = np.array([[1e-4, 0.0, 0.0, 0.5], [0.3, 0.5, 0.0, 0.5], [0.3, 0.5, 1.0, 0.5]])
-
-    losses = probe(states)
-
-    assert losses.shape == (3, 3)
-    assert len(set(losses[:, 0])) == 1
-    assert losses[0, -1] == pytest.approx(losses[0, 0], rel=0.3)
-    assert losses[1, -1] < 0.8 * losses[1, 0]
-    assert losses[2, -1] > losses[1, -1]
-
-
 @pytest.fixture
 def probed() -> Probed:
     def probe(states: np.ndarray) -> np.ndarray:
@@ -90,7 +76,7 @@ def test_variants_at_the_best_state_stay_there_if_it_does_not_mutate(probed: Pro
 
     begun, ended = evolve(probed, top, 5, np.random.default_rng(0))
 
-    assert best(probed) == [1.0, 1.0, 0.0, 1.0]
+    assert probed.best == (1.0, 1.0, 0.0, 1.0)
     assert not begun.any()
     assert not ended.any()
 

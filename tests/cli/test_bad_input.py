@@ -257,6 +257,7 @@ def test_missing_frames_are_named(evener: Evener, unchanged: Callable[[], None])
         ('[data]\nsource = "digits"\n[requirements]\nsize = "<= 2 ms"', "has the unit 'ms'"),
         ('[data]\nsource = "digits"\n[requirements]\nbeauty = ">= 1"', "no known requirement"),
         ('[data]\nsource = "digits"\n[train]\nbatch = "many"', "train"),
+        ('[data]\nsource = "digits"\n[search]\nprobe = "yes"', "search.probe"),
         ('[data]\nsource = "none.csv"', "none.csv"),
         ("[data", "is not TOML"),
         ("", "the section [data] is missing"),

@@ -74,8 +74,10 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "elapsed_s": (),
         "full_s": (),
         "simple_s": (),
+        "probe_s": (),
         "front": ("id", "network", "validation", "retrained", "test", "macs", "weights", "chosen"),
         "set_apart": ("id", "of", "seed", "message"),
+        "edge": (),
     },
     "build": {
         "requirements": ("name", "limit", "value", "holds"),

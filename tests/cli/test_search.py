@@ -4,9 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from evener import workflow
+from evener.artifacts.data_edge import Connectivity, DataEdge
+from evener.artifacts.swept import Interval
 
 Evener = Callable[..., tuple[int, str, str]]
 Calls = dict[str, dict[str, Any]]
@@ -31,6 +34,48 @@ def test_a_search_shows_its_front_and_what_it_is_held_against(evener: Evener) ->
     assert "2 evaluations in 1.5 s" in out
     assert "0.9700, by random search with as many evaluations 0.9600" in out
     assert out.endswith("next: evener build p")
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_a_search_that_probed_shows_both_readings_of_lambda(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = workflow.search_project(Path("p"))
+    links = Connectivity(
+        activation="relu",
+        domain="critical",
+        density=0.75,
+        weight_variance=8 / 3,
+        chi_theory=1.0,
+        chi=Interval(1.01, 0.02),
+        critical_theory=0.75,
+        critical=Interval(0.755, 0.005),
+    )
+    none = msgspec.structs.replace(links, activation="tanh", critical_theory=1.5, critical=None)
+    edge = DataEdge(
+        paper={"paper-text": 0.786, "paper-image": 0.881},
+        rows=64,
+        features=3,
+        tables=(),
+        critical=Interval(0.9, 0.1),
+        connectivity=(links, none),
+    )
+    found = msgspec.structs.replace(result.found, edge=edge)
+    told = msgspec.structs.replace(result, found=found, probe_s=12.0)
+    monkeypatch.setattr(workflow, "search_project", lambda *_, **__: told)
+
+    out = " ".join(evener("search", "p")[1].split())
+
+    assert "measuring λ_c took 12 s beside it" in out
+    assert (
+        "λ_c of hyperparameters on the training rows: 0.9000 ± 0.1000 (paper-image 0.881, "
+        "paper-text 0.786)"
+    ) in out
+    assert (
+        "λ_c of links, relu: 0.7550 ± 0.0050, by theory 0.750; at 0.75 χ₁ is 1.0100 ± 0.0200, by "
+        "theory 1"
+    ) in out
+    assert "λ_c of links, tanh: none up to 1, by theory 1.500; at 0.75" in out
 
 
 def test_search_starts_ranks_of_mpi(evener: Evener, monkeypatch: pytest.MonkeyPatch) -> None:

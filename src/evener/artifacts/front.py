@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
+from evener.artifacts.data_edge import DataEdge
 from evener.artifacts.networks import Network
 from evener.artifacts.score import Score
 
@@ -128,6 +129,7 @@ class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         retrained: networks that were trained in full, the chosen one among them.
         set_apart: trainings in full that came to nothing, and why.
         beginnings: where networks started, by activation.
+        edge: where λ is critical on the data; None where nobody asked.
         warnings: of the search's settings, for people.
     """
 
@@ -145,6 +147,7 @@ class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     retrained: tuple[Retrained, ...] = ()
     set_apart: tuple[SetApart, ...] = ()
     beginnings: tuple[Beginning, ...] = ()
+    edge: DataEdge | None = None
     warnings: tuple[str, ...] = ()
 
     @property

@@ -61,6 +61,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             that may be chosen.
         start: where weights stand between order and chaos when training begins.
         recipes: whether optimiser, learning rate, momentum and weight decay evolve as well.
+        probe: whether λ_c of the data is measured before the search, beside its budget.
         cost: what is made small beside the error: multiply-accumulates, numbers that training sets,
             or what the best plan comes to, estimated before training: seconds between two frames,
             seconds for a frame, or joules.
@@ -108,6 +109,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     start: StartName = "critical"
     base_models: tuple[str, ...] = ()
     recipes: bool = False
+    probe: bool = False
     cost: CostName = "macs"
     mutation: float | None = None
     crossover: float = 0.9

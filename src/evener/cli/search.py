@@ -107,8 +107,10 @@ def _print(result: "SearchResult", project: Path, *, as_json: bool) -> None:
                 "elapsed_s": result.elapsed_s,
                 "full_s": result.full_s,
                 "simple_s": result.simple_s,
+                "probe_s": result.probe_s,
                 "front": result.front,
                 "set_apart": result.found.set_apart,
+                "edge": result.found.edge,
             }
         )
         return

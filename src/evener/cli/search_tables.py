@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
+from evener.artifacts.data_edge import Connectivity
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.search_state import SearchState
 from evener.cli.layout import lay_out, table
@@ -62,6 +63,7 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
     lines: list[RenderableType] = [
         table("held against", ("what", f">{result.metric} (test)"), rows),
         _effort(result),
+        *_edge(result.found),
         _recommended(result),
     ]
     lines += [
@@ -76,6 +78,25 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
     return lines
 
 
+def _edge(front: Front) -> list[str]:
+    """Say where λ is critical on the data, and in networks that start as these did."""
+    if front.edge is None:
+        return []
+    known = ", ".join(f"{name} {value:g}" for name, value in sorted(front.edge.paper.items()))
+    said = f"λ_c of hyperparameters on the training rows: {front.edge.critical} ({known})"
+    return [said, *map(_links, front.edge.connectivity)]
+
+
+def _links(found: Connectivity) -> str:
+    where = f"none up to 1, by theory {found.critical_theory:.3f}"
+    if found.critical is not None:
+        where = f"{found.critical}, by theory {found.critical_theory:.3f}"
+    return (
+        f"λ_c of links, {found.activation}: {where}; at {found.density:g} χ₁ is {found.chi}, by "
+        f"theory {found.chi_theory:.3g}"
+    )
+
+
 def _effort(result: "SearchResult") -> str:
     """Say what it took, and what of that went into what it is held against."""
     words = [
@@ -85,6 +106,8 @@ def _effort(result: "SearchResult") -> str:
     if result.found.random:
         words.append(f"{len(result.found.random)} by random search are in it")
     words.append(f"the simple models took {show(result.simple_s, 'time')} beside it")
+    if result.found.edge is not None:
+        words.append(f"measuring λ_c took {show(result.probe_s, 'time')} beside it")
     if result.kept:
         words.append("searched before")
     return ", ".join(words)

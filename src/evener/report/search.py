@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 
 from evener.artifacts.front import Front, Generation
 from evener.report.curves import Curve, Mark, curves
+from evener.report.data_edge import data_edge
 from evener.report.document import table
 from evener.report.lineage import lineage
 from evener.report.markup import tag
@@ -44,7 +45,8 @@ def search(front: Front) -> list[Element]:
             "differ."
         )
         made.append(tag("figure", alive, tag("figcaption", caption)))
-    return [*made, *lineage(front), *_beginnings(front), *_retrained(front)]
+    edge = [] if front.edge is None else data_edge(front.edge)
+    return [*made, *lineage(front), *_beginnings(front), *edge, *_retrained(front)]
 
 
 def _reached(front: Front) -> Element | None:

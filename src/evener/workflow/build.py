@@ -14,8 +14,9 @@ from evener.artifacts.project import FILE_NAME, load_project
 from evener.artifacts.requirements import Verdict
 from evener.workflow.deliver import Delivery
 from evener.workflow.final import check_ranks
-from evener.workflow.learn import Learning, check_packages
+from evener.workflow.learn import Learning
 from evener.workflow.opened import Progress
+from evener.workflow.packages import check_packages
 from evener.workflow.place import check_place
 from evener.workflow.search import pool_of
 from evener.workflow.steps import open_steps

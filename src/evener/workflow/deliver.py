@@ -24,8 +24,9 @@ from evener.artifacts.trace import Trace
 from evener.errors import InfeasibleError
 from evener.runtime.session import Array
 from evener.workflow.code import COMPARE_CODE, PLAN_CODE, RUN_CODE
-from evener.workflow.learn import Learning, package_versions
+from evener.workflow.learn import Learning
 from evener.workflow.opened import Progress
+from evener.workflow.packages import package_versions
 from evener.workflow.place import Place, place_of
 from evener.workflow.steps import Steps, code_version
 from evener.workflow.wish import Wish

@@ -7,7 +7,6 @@ import os
 import shutil
 from functools import cached_property, partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,12 +20,14 @@ from evener.artifacts.networks import Ends, Network, chain_of, topology_of
 from evener.artifacts.project import DataSection, Project
 from evener.artifacts.requirements import check_metrics
 from evener.artifacts.search_state import SearchState
-from evener.errors import InvalidProjectError, MissingExtraError
+from evener.errors import InvalidProjectError
 from evener.workflow.before_refit import before_refit, with_quality
 from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.code import SEARCH_CODE, TRAIN_CODE
 from evener.workflow.final import Task, fit_final
 from evener.workflow.opened import Progress
+from evener.workflow.packages import package_versions
+from evener.workflow.probing import probe_data, with_edge
 from evener.workflow.recommend import Recommended, recommend
 from evener.workflow.search_cost import planned_cost
 from evener.workflow.searching import Searching, Wanted
@@ -38,12 +39,6 @@ if TYPE_CHECKING:
 NETWORK_FILE: Final = "network.onnx"
 _CHECKPOINTS: Final = "training"
 _KEY: Final = 16  # letters of a folder's name
-_PACKAGES: Final = {  # import name: distribution
-    "torch": "torch",
-    "onnxscript": "onnxscript",
-    "sklearn": "scikit-learn",
-    "skl2onnx": "skl2onnx",
-}
 
 
 class Learning:
@@ -96,6 +91,9 @@ class Learning:
     def search(self, facts: Kept[DatasetFacts]) -> Kept[Front]:
         """Evolve networks, train the best in full, and choose one."""
         wanted = self._wanted(facts.value)
+        edge = probe_data(
+            self._steps, wanted.section, facts.value.sha256, lambda: self.dataset, self._progress
+        )
         planned = planned_cost(self._project, self._folder, wanted.ends, self._progress)
         rows_and_code = {
             "data": facts.value.sha256,
@@ -105,6 +103,7 @@ class Learning:
         inputs = rows_and_code | {
             "wanted": wanted,
             "planned": None if planned is None else planned.depends_on,
+            "edge": None if edge is None else edge.sha256,
         }
 
         def make() -> Front:
@@ -115,7 +114,7 @@ class Learning:
             )
             crew: Crew[Any, Any] = Crew(self._pool)
             with crew:
-                return Searching(
+                front = Searching(
                     wanted,
                     rows,
                     path=self._steps.folder / f"{SearchState.kind}.json",
@@ -124,6 +123,7 @@ class Learning:
                     planned=planned,
                     tell=self._progress,
                 ).run()
+            return with_edge(front, edge)
 
         return self._steps.step("search", Front, inputs, make)
 
@@ -378,18 +378,3 @@ def facts_of(dataset: "Dataset") -> DatasetFacts:
         picture=dataset.picture,
         notes=dataset.notes,
     )
-
-
-def package_versions() -> dict[str, str]:
-    """Return the versions of the packages that training depends on."""
-    return {name: version(name) for name in _PACKAGES.values()}
-
-
-def check_packages() -> None:
-    """Find out before any work that a package is missing.
-
-    Raises:
-        MissingExtraError: the extra "train" is not installed.
-    """
-    if any(find_spec(package) is None for package in _PACKAGES):
-        raise MissingExtraError("evener build", extra="train")

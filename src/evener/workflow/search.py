@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from evener.artifacts.card import Baselines
+from evener.artifacts.data_edge import DataEdge
 from evener.artifacts.files import load
 from evener.artifacts.front import Front, Retrained, Scored
 from evener.artifacts.project import FILE_NAME, Project, load_project
@@ -19,8 +20,9 @@ from evener.artifacts.search_state import SearchState
 from evener.comm.pools import process_pool
 from evener.errors import InvalidFileError
 from evener.workflow.chunks import Here, Pool
-from evener.workflow.learn import Learning, check_packages
+from evener.workflow.learn import Learning
 from evener.workflow.opened import Progress
+from evener.workflow.packages import check_packages
 from evener.workflow.recommend import Recommended, recommend
 from evener.workflow.steps import open_steps
 
@@ -67,6 +69,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
         front: networks than which no other is both better and cheaper, cheapest first.
         found: all of it.
         kept: whether it had been searched before, with all the same.
+        probe_s: how long measuring λ_c of the data took, beside it; 0 where nobody asked.
     """
 
     metric: str
@@ -81,6 +84,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     front: tuple[Member, ...]
     found: Front
     kept: bool
+    probe_s: float = 0.0
 
 
 def search_project(
@@ -126,6 +130,7 @@ def search_project(
             spent_s=_spent(steps.folder) or (front.made.took_s, 0.0),
             simple_s=baselines.made.took_s,
             kept="search" in steps.kept,
+            probe_s=0.0 if front.value.edge is None else _probe_s(steps.folder),
             size_bytes=project.hard_limit("size"),
         )
 
@@ -159,6 +164,7 @@ def _result(
     spent_s: tuple[float, float],
     simple_s: float,
     kept: bool,
+    probe_s: float,
     size_bytes: float | None,
 ) -> SearchResult:
     by_id = {one.score.id: one for one in front.scored}
@@ -180,6 +186,7 @@ def _result(
         front=members,
         found=front,
         kept=kept,
+        probe_s=probe_s,
     )
 
 
@@ -199,6 +206,10 @@ def _member(front: Front, one: Scored) -> Member:
 
 def _test(full: Retrained | None) -> float | None:
     return None if full is None else full.test_quality
+
+
+def _probe_s(state: Path) -> float:
+    return load(state / f"{DataEdge.kind}.json", DataEdge).made.took_s
 
 
 def _spent(state: Path) -> tuple[float, float] | None:

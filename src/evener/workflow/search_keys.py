@@ -18,7 +18,15 @@ TRIALS: Final = "trials"
 COURSE: Final = "course"
 """Name of the hash of all that decides which networks are tried."""
 
-_BOUNDS: Final = ("budget", "generations", "evaluations", "finalists", "seeds", "together")
+_BOUNDS: Final = (
+    "budget",
+    "generations",
+    "evaluations",
+    "finalists",
+    "seeds",
+    "together",
+    "probe",
+)
 
 
 def keys_of(

@@ -162,6 +162,11 @@ class Probed:
         """λ_c of this dataset, grid and length of the probe."""
         return self.peak.states.value
 
+    @property
+    def best(self) -> tuple[float, ...]:
+        """The state that learned most; of equal ones the first."""
+        return tuple(self.grid.states()[int(np.argmax(self.learned))].tolist())
+
     def edge(self) -> NDArray[np.intp]:
         """Return the states that start at the edge: those of the peak that are active."""
         inside = _inside(self.grid, self.peak.levels).ravel()
