@@ -55,6 +55,7 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # halos = []              # ["full", 1, 8]: neurons of its neighbours that a shard may see
 # density = 0.75          # of links in the first networks
 # start = "critical"      # or "ordered", "chaotic", "random": where weights begin
+# probe = false           # whether the data's edge of chaos is measured before the search
 # base_models = []        # networks that the first generation begins with, such as "64-32 relu"
 # recipes = false         # whether learning rates and the like evolve too
 # cost = "macs"           # made small beside the error; or "weights"
