@@ -56,12 +56,14 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # halos = []              # ["full", 1, 8]: neurons of its neighbours that a shard may see
 # density = 0.75          # of links in the first networks
 # start = "critical"      # or "ordered", "chaotic", "random": where weights begin
+# probe = false           # whether the data's edge of chaos is measured before the search
 # base_models = []        # networks that the first generation begins with, such as "64-32 relu"
 # recipes = false         # whether learning rates and the like evolve too
 # cost = "macs"           # made small beside the error; or "weights"
 # crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on
+# operators = "fixed"     # or "learned" from children; and band = [0.2, 0.6] of what is new
 # sets = 3                # of "coevolution": weight sets of each network
 # compete = false         # whether their layers compete, credit = "mean" or another way to judge
 #                         # cycles = 9 follow a cut; error_threshold = 0.3 allows cuts

@@ -77,11 +77,11 @@ def measure_data_edge(
 
 def _examples(dataset: Dataset, seed: int) -> tuple[Array, Array]:
     """Draw training rows, and bring them to the scale that the probe's networks are made for."""
-    rows, wanted = dataset.examples("train")
-    if len(rows) > _ROWS:
+    chosen = np.sort(dataset.split.train)
+    if len(chosen) > _ROWS:
         rng = np.random.default_rng([seed, _ROWS_DRAWN])
-        chosen = np.sort(rng.choice(len(rows), _ROWS, replace=False))
-        rows, wanted = rows[chosen], wanted[chosen]
+        chosen = np.sort(rng.choice(chosen, _ROWS, replace=False))
+    rows, wanted = dataset.features[chosen], dataset.targets[chosen]
     mean, scale = standardisation(rows, dataset.words)
     inputs = (rows - mean) * scale
     if inputs.shape[1] > _FEATURES:
