@@ -68,7 +68,6 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # compete = false         # whether their layers compete, credit = "mean" or another way to judge
 #                         # cycles = 9 follow a cut; error_threshold = 0.3 allows cuts
 #                         # fitness_threshold = 0.1 ends them; certainty = 0.95 makes them rarer
-# operators = "fixed"     # or "learned"; band = [0.2, 0.6] is for the share of new offspring
 # inherit = false         # whether children begin from what their parents learned
 # halving = false         # whether the better third of the networks trains on, twice
 # finalists = 3           # networks that are trained in full before one is chosen
