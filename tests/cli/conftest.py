@@ -11,11 +11,14 @@ import pytest
 from evener import workflow
 from evener.artifacts.card import Baselines
 from evener.artifacts.comparison import Comparison
+from evener.artifacts.data_edge import DataEdge
+from evener.artifacts.edge_of_chaos import Table
 from evener.artifacts.files import Artifact, Kept
 from evener.artifacts.page import Page
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile
 from evener.artifacts.requirements import Verdicts
+from evener.artifacts.swept import Interval
 from evener.artifacts.trace import Trace
 from evener.cli.main import execute
 from evener.network.explain import Explanation
@@ -74,6 +77,28 @@ def verdicts() -> Verdicts:
     return VERDICTS
 
 
+DATA_EDGE = DataEdge(
+    paper={"paper-image": 0.881},
+    rows=60,
+    features=3,
+    tables=(
+        Table(
+            data="rows",
+            hyperparameters=("learning rate",),
+            steps=50,
+            quiescent=1,
+            active=3,
+            divergent=1,
+            boxes=((0.0, 0.0), (0.8, 0.5)),
+            critical=0.8,
+            best=(0.1,),
+        ),
+    ),
+    critical=Interval(0.8, 0.1),
+    connectivity=(),
+)
+
+
 @pytest.fixture
 def artifacts() -> tuple[Artifact, ...]:
     """One value of each kind of artifact."""
@@ -83,6 +108,7 @@ def artifacts() -> tuple[Artifact, ...]:
         CALIBRATION,
         CARD,
         COMPARISON,
+        DATA_EDGE,
         DATASET,
         FRONT,
         MACHINE,

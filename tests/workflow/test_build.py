@@ -21,7 +21,7 @@ from evener.artifacts.topology import Topology
 from evener.artifacts.trace import Trace
 from evener.data.sources import Reading
 from evener.errors import EvenerError, InputError
-from evener.workflow import learn, place, race
+from evener.workflow import learn, packages, place, race
 from evener.workflow.build import BuildResult, build_project
 from evener.workflow.ranks import find_launcher
 from evener.workflow.run import run_network
@@ -466,7 +466,7 @@ def test_what_a_stopped_training_by_shards_left_is_removed_by_the_next_build(bui
 def test_a_build_without_the_packages_says_what_to_install(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learn, "_PACKAGES", {"no_such_package": "none"})
+    monkeypatch.setattr(packages, "_PACKAGES", {"no_such_package": "none"})
 
     with pytest.raises(InputError, match=r"pip install 'evener\[train\]'"):
         build_project(project)

@@ -23,7 +23,7 @@ from evener.search.coevolution.trace import Event, Trace
 from evener.search.competition import Credit, sweep
 from evener.testing import projects
 from evener.testing.projects import change
-from evener.workflow import coevolving, set_competition
+from evener.workflow import coevolution_settings, coevolving, set_competition
 from evener.workflow.search import search_project
 
 pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
@@ -467,10 +467,10 @@ def test_thresholds_certainty_and_cycles_reach_the_algorithm(
 ) -> None:
     keys = "error_threshold = 0.5\nfitness_threshold = 0.25\ncertainty = 0.75\ncycles = 7"
     project = again_with(tmp_path, searched, keys)
-    given, settings_of = list[Settings](), coevolving.settings_of
+    given = list[Settings]()
 
     def record(grounds: Any, epochs: int) -> Settings:  # noqa: ANN401
-        given.append(settings_of(grounds, epochs))
+        given.append(coevolution_settings.settings_of(grounds, epochs))
         return given[-1]
 
     monkeypatch.setattr(coevolving, "settings_of", record)

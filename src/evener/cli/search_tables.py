@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
-from evener.artifacts.data_edge import Connectivity
+from evener.artifacts.data_edge import Connectivity, DataEdge
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.search_state import SearchState
 from evener.cli.layout import lay_out, table
@@ -80,11 +80,18 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
 
 def _edge(front: Front) -> list[str]:
     """Say where λ is critical on the data, and in networks that start as these did."""
-    if front.edge is None:
-        return []
-    known = ", ".join(f"{name} {value:g}" for name, value in sorted(front.edge.paper.items()))
-    said = f"λ_c of hyperparameters on the training rows: {front.edge.critical} ({known})"
-    return [said, *map(_links, front.edge.connectivity)]
+    return [] if front.edge is None else _edge_said(front.edge)
+
+
+@lay_out.register
+def _(edge: DataEdge) -> RenderableType:
+    return Group(*_edge_said(edge))
+
+
+def _edge_said(edge: DataEdge) -> list[str]:
+    known = ", ".join(f"{name} {value:g}" for name, value in sorted(edge.paper.items()))
+    said = f"λ_c of hyperparameters on the training rows: {edge.critical} ({known})"
+    return [said, *map(_links, edge.connectivity)]
 
 
 def _links(found: Connectivity) -> str:

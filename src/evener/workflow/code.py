@@ -24,6 +24,7 @@ SEARCH_CODE: Final = (
     "workflow/base_models.py",
     "workflow/block_search.py",
     "workflow/coevolution.py",
+    "workflow/coevolution_settings.py",
     "workflow/coevolving.py",
     "workflow/finalists.py",
     "workflow/generations.py",

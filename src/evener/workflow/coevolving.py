@@ -23,10 +23,9 @@ from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
 from evener.artifacts.table1 import TABLE_1, Range
 from evener.errors import InputError
-from evener.search.coevolution.algorithm import Settings, coevolve
-from evener.search.coevolution.growth import Limits, single_block
+from evener.search.coevolution.algorithm import coevolve
+from evener.search.coevolution.growth import single_block
 from evener.search.coevolution.hyperparameters import Hyperparameters
-from evener.search.coevolution.sparsify import Terms
 from evener.search.coevolution.trace import Event
 from evener.search.evaluate import Evaluate
 from evener.search.fronts import first_front
@@ -35,6 +34,7 @@ from evener.search.layer_space import LayerSpace
 from evener.search.random_search import RandomSearch
 from evener.search.rivals import Prices, Rivals, best_quality
 from evener.workflow.coevolution import widest
+from evener.workflow.coevolution_settings import rounds_of, settings_of, trainings_of
 from evener.workflow.trained_sets import Lesson, SpentError, Trained, TrainedSets
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 ALPHA: Final = 0.01
 """Weight of the complexity in F: multiply-accumulates over those of the largest network."""
-
-_GROWTH: Final = 3  # a part of so many of the evaluations goes into development, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,68 +288,6 @@ class Coevolving:
             after()  # else it was over before this start
 
 
-def settings_of(grounds: Grounds, epochs: int) -> Settings:
-    """Return the settings of Algorithm 1 that a project's [search] comes to.
-
-    Args:
-        grounds: of the search.
-        epochs: passes of each training.
-    """
-    section = grounds.section
-    table = msgspec.structs.replace(
-        TABLE_1,
-        population=section.population,
-        generations=section.generations,
-        epochs=epochs,
-        back_propagation_cycles=section.passes_after_cut(epochs),
-        maximum_depth=section.depth,
-        maximum_nodes=rounds_of(section, grounds.space),
-    )
-    return Settings(
-        _limits(grounds),
-        table,
-        parents=section.parents,
-        elite=section.elite,
-        sets=section.sets,
-        terms=Terms(
-            error_threshold=inf if section.error_threshold is None else section.error_threshold,
-            fitness_threshold=(
-                -inf if section.fitness_threshold is None else section.fitness_threshold
-            ),
-            sure=section.certainty,
-        ),
-    )
-
-
-def rounds_of(section: SearchSection, space: LayerSpace) -> int:
-    """Return how many rounds of development there may be.
-
-    As many as any network can grow by, or so many that a third of the evaluations goes into them.
-
-    Example:
-        >>> rounds_of(SearchSection(evaluations=90), LayerSpace()), rounds_of(
-        ...     SearchSection(), LayerSpace()
-        ... )
-        (3, 20)
-    """
-    most = space.depth * len(space.widths)
-    if section.evaluations is None:
-        return most
-    return max(min(most, section.evaluations // (_GROWTH * section.population)), 1)
-
-
-def trainings_of(section: SearchSection, space: LayerSpace) -> int:
-    """Return about how many trainings there will be, those of the pruning left out.
-
-    Example:
-        >>> trainings_of(SearchSection(), LayerSpace())
-        380
-    """
-    evolved = section.generations * section.sets
-    expected = section.population * (rounds_of(section, space) + evolved)
-    return expected if section.evaluations is None else min(expected, section.evaluations)
-
-
 def improves(score: Score, before: Score) -> bool:
     """Say whether a score of a network is better than an earlier one of it.
 
@@ -399,13 +335,6 @@ def _check_beginning(grounds: Grounds) -> None:
             f"{told}, and it breaks a limit of [requirements], such as that on the size, as do all "
             "that grow from it: loosen the limit, or write search.widths with a narrower layer"
         )
-
-
-def _limits(grounds: Grounds) -> Limits:
-    def complexity(network: LayerGraph) -> float:
-        return inf if grounds.limits(network) > 0 else float(macs(network, grounds.ends))
-
-    return Limits(grounds.wiring, complexity, float(macs(widest(grounds.space), grounds.ends)))
 
 
 def _within(value: float, bounds: Range) -> float:
