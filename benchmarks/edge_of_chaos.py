@@ -42,8 +42,9 @@ from evener.search.chaos.domains import DOMAINS, Domain
 from evener.search.chaos.langton import PAPER_CRITICAL
 from evener.search.chaos.mean_field import BIAS_VARIANCE, critical_density, gain_for, regime
 from evener.search.chaos.propagation import Probe, walk
-from evener.search.chaos.table import CLASSES, PAPER, Probed, probe_table
+from evener.search.chaos.table import PAPER, Probed, probe_table
 from evener.train.sweet_spot import interval
+from evener.workflow.data_edge import table_of
 
 HERE: Final = Path(__file__).parent
 KEPT: Final = HERE.parent / ".cache" / "edge_of_chaos"
@@ -267,18 +268,7 @@ def table(sizes: Sizes) -> Evolved:
     pixels, labels = read_rows()
     wanted = np.eye(10, dtype=np.float32)[labels[:1200]]
     probed = probe_table(PAPER, CoEvolution(pixels[:1200], wanted, "classes", STEPS, 0))
-    count = np.bincount(probed.classes, minlength=len(CLASSES)).tolist()
-    made = Table(
-        data="digits",
-        hyperparameters=tuple(axis.name for axis in PAPER.axes),
-        steps=STEPS,
-        quiescent=count[CLASSES.index("quiescent")],
-        active=count[CLASSES.index("active")],
-        divergent=count[CLASSES.index("divergent")],
-        boxes=tuple((box.states.value, box.learned) for box in probed.boxes),
-        critical=probed.critical,
-        best=probed.best,
-    )
+    made = table_of(probed, "digits", STEPS)
     starts = {"random": np.arange(len(probed.classes)), "critical": probed.edge()}
     found = {domain: _evolve(probed, domain, of, sizes.seeds) for domain, of in starts.items()}
     return Evolved(

@@ -144,10 +144,9 @@ def _check_coevolution(search: SearchSection) -> None:
         ("inherit", search.inherit, "false"),
     ):
         if value:
-            given = msgspec.json.encode(getattr(search, name)).decode()
             raise _wrong(
                 name,
-                given,
+                _text(getattr(search, name)),
                 'does not go with algorithm = "coevolution", which wires layers as a graph, '
                 f"goes on from what they learned and trains each to the end: write {wanted}",
             )

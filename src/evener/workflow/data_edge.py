@@ -62,7 +62,7 @@ def measure_data_edge(
             tell("probing hyperparameters on the training rows", number, SEEDS)
         seed = [section.seed, _STATES, number]
         probed = probe_table(grid, CoEvolution(inputs, wanted, dataset.task, STEPS, seed))
-        tables.append(_table(probed, dataset.name))
+        tables.append(table_of(probed, dataset.name, STEPS))
     if tell is not None:
         tell("probing random networks", SEEDS, SEEDS)
     return DataEdge(
@@ -108,12 +108,19 @@ def _scaled(values: NDArray[np.float32], what: str) -> NDArray[np.float32]:
     return scaled
 
 
-def _table(probed: Probed, name: str) -> Table:
+def table_of(probed: Probed, name: str, steps: int) -> Table:
+    """Return what a probed table of hyperparameters came to.
+
+    Args:
+        probed: the table.
+        name: of the data that networks learned.
+        steps: of each state.
+    """
     count = np.bincount(probed.classes, minlength=len(CLASSES)).tolist()
     return Table(
         data=name,
         hyperparameters=tuple(axis.name for axis in probed.grid.axes),
-        steps=STEPS,
+        steps=steps,
         quiescent=count[CLASSES.index("quiescent")],
         active=count[CLASSES.index("active")],
         divergent=count[CLASSES.index("divergent")],
