@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evener.artifacts.processors import Processor
-from evener.errors import InputError
+from evener.errors import EvenerError, InputError
 from evener.runtime.cgroup import Hierarchy, find_hierarchy, limited
 from evener.runtime.onnxruntime import OnnxRuntime
 from evener.runtime.pinning import PROCESS_CORES, pinned, thread_cores
@@ -105,6 +105,23 @@ def test_all_threads_can_be_limited_to_what_the_cores_may_do_together(throttle: 
 
     assert own() in members(throttle.home)
     assert members(throttle.free) == set()
+
+
+@pytest.mark.parametrize("gone", ["free", "home"])
+def test_a_group_that_is_gone_is_an_error_before_the_work_and_after_it(
+    tmp_path: Path, gone: str
+) -> None:
+    groups = {"free": tmp_path / "free", "home": tmp_path / "home"}
+    for group in groups.values():
+        group.touch()
+    groups[gone].unlink()
+    throttle = Throttle(by_core={}, **groups)
+
+    with (
+        pytest.raises(EvenerError, match=f"a thread cannot be put .*{gone}.*throttle no core"),
+        throttle.together(),
+    ):
+        pass
 
 
 @pytest.mark.usefixtures("possible")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evener.errors import RuntimeFailedError
+from evener.errors import EvenerError, RuntimeFailedError
 from evener.network.frames import random_frames
 from evener.runtime.peer import Peer, known_peers
 from evener.runtime.pinning import PROCESS_CORES
@@ -83,7 +83,7 @@ def test_a_thread_of_a_peer_is_throttled_as_the_core_is_that_it_is_pinned_to(
     full, little = cores
     groups: dict[int, str] = {}
     monkeypatch.setattr(
-        "evener.runtime.throttle.move", lambda thread, to: groups.update({thread: to.name})
+        "evener.runtime.throttle.move_thread", lambda thread, to: groups.update({thread: to.name})
     )
     seen = []
 
@@ -121,11 +121,9 @@ def test_a_peer_whose_threads_cannot_be_followed_fails(
         sched_setaffinity(0, {cores[1]})
         assert refused.wait(PATIENCE_S)
 
-    monkeypatch.setattr("evener.runtime.throttle.move", move)
+    monkeypatch.setattr("evener.runtime.throttle.move_thread", move)
 
-    with pytest.raises(
-        RuntimeFailedError, match="a thread of pinning cannot be put .*group is gone"
-    ):
+    with pytest.raises(EvenerError, match="a thread cannot be put .*the group is gone"):
         PeerRunner(PinningPeer(follow), ["x"], throttle=throttle_of(cores[1])).run(
             [], lambda *_: None
         )

@@ -14,9 +14,10 @@ from pathlib import Path
 from evener.artifacts.processors import Processor
 from evener.artifacts.profile import Execution
 from evener.artifacts.tensor import Tensor
-from evener.errors import InputError
+from evener.errors import EvenerError, InputError
 from evener.runtime import pinning
-from evener.runtime.cgroup import Hierarchy, find_hierarchy, limited, move
+from evener.runtime.cgroup import Hierarchy, find_hierarchy, limited
+from evener.runtime.cgroup import move as move_thread
 from evener.runtime.session import Array, Optimisation, Runtime, Session
 
 _FREE = "free"
@@ -25,6 +26,8 @@ _FREE = "free"
 @dataclass(frozen=True, slots=True)
 class Throttle:
     """The groups of the throttled cores.
+
+    Whatever moves threads raises EvenerError where a group takes none, for it is gone.
 
     Attributes:
         by_core: file that takes the threads of a throttled core, by its number.
@@ -48,13 +51,13 @@ class Throttle:
         for thread in pinning.threads():
             cores = pinning.thread_cores(thread)
             if len(cores) == 1:
-                move(thread, self.by_core.get(min(cores), self.home))
+                _move(thread, self.by_core.get(min(cores), self.home))
             elif cores and others is not None:
-                move(thread, others)
+                _move(thread, others)
 
     def release(self, thread: int) -> None:
         """Let a thread run as it likes."""
-        move(thread, self.home)
+        _move(thread, self.home)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -64,13 +67,23 @@ class Throttle:
         out those that it pins, for as long as it does. No lane may be at work.
         """
         for thread in pinning.threads():
-            move(thread, self.free)
+            _move(thread, self.free)
         try:
             yield
         finally:
             for thread in pinning.threads():
                 self.release(thread)
             self.settle()
+
+
+def _move(thread: int, to: Path) -> None:
+    try:
+        move_thread(thread, to)
+    except OSError as error:
+        raise EvenerError(
+            f"a thread cannot be put where its core is throttled: {error}; leave the control "
+            "groups of this process alone while it runs, or throttle no core"
+        ) from error
 
 
 @contextmanager
