@@ -217,6 +217,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
                     test=0.96,
                     macs=6_400,
                     weights=6_570,
+                    costs={"macs": 6_400.0},
                     chosen=True,
                 ),
             ),

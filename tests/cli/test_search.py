@@ -9,6 +9,7 @@ import pytest
 
 from evener import workflow
 from evener.artifacts.data_edge import Connectivity, DataEdge
+from evener.artifacts.files import save
 from evener.artifacts.swept import Interval
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -34,6 +35,32 @@ def test_a_search_shows_its_front_and_what_it_is_held_against(evener: Evener) ->
     assert "2 evaluations in 1.5 s" in out
     assert "0.9700, by random search with as many evaluations 0.9600" in out
     assert out.endswith("next: evener build p")
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_costs_of_plans_have_columns_beside_those_that_a_score_has(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = workflow.search_project(Path("p"))
+    scored, failed = result.found.scored
+    known = msgspec.structs.replace(scored, objectives=(0.03, 6570.0, 0.0021, 0.0007))
+    found = msgspec.structs.replace(
+        result.found,
+        scored=(known, msgspec.structs.replace(failed, objectives=())),
+        objectives=("error", "weights", "latency", "energy"),
+    )
+    given = msgspec.structs.replace(result, found=found)
+    monkeypatch.setattr(workflow, "search_project", lambda *_args, **_choices: given)
+    save(tmp_path / "front.json", found, made_from={}, took_s=0.0)
+
+    searched = " ".join(evener("search", "p")[1].split())
+    shown = " ".join(evener("show", tmp_path / "front.json")[1].split())
+
+    assert "MACs weights latency energy" in searched
+    assert "6,400 6,570 2.1 ms 700 µJ 0.9700" in searched
+    assert "validation MACs weights latency energy" in shown
+    assert "0.9700 6,400 6,570 2.1 ms 700 µJ chosen" in shown
+    assert " - - " in shown
 
 
 @pytest.mark.usefixtures("workflow_calls")

@@ -1,5 +1,6 @@
 """What a build of a small project might have found."""
 
+import msgspec
 import pytest
 
 from evener.artifacts.architecture import Architecture
@@ -37,6 +38,23 @@ def content() -> ReportContent:
         comparison=_comparison(),
         versions={"torch": "2.13.0", "onnxruntime": "1.32.0"},
         training_s=1.84,
+    )
+
+
+@pytest.fixture
+def planned(content: ReportContent) -> Front:
+    """Return the front of a search by two costs, of which the second falls as the first rises."""
+    scored = [
+        msgspec.structs.replace(
+            one, objectives=(1 - (one.score.quality or 0), one.score.macs, 1e-3 / one.score.macs)
+        )
+        for one in content.front.scored[:5]
+    ]
+    return msgspec.structs.replace(
+        content.front,
+        scored=(*scored, *content.front.scored[5:]),
+        front=tuple(one.architecture.id for one in scored),
+        objectives=("error", "macs", "latency"),
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.card import Card
 from evener.artifacts.dataset import SplitName
+from evener.artifacts.front import Front
 from evener.artifacts.recommended import Recommended
 from evener.artifacts.requirements import judge, parse_requirement
 from evener.cli.main import cli
@@ -276,6 +277,21 @@ def test_every_chart_has_a_title_and_a_description(content: ReportContent, tmp_p
     assert found.tags.count("desc") == 3
     ids = [value for name, value in found.attributes if name == "id"]
     assert len(ids) == len(set(ids)) == 6
+
+
+def test_each_cost_of_a_search_has_a_chart_and_those_of_plans_a_column(
+    content: ReportContent, planned: Front, tmp_path: Path
+) -> None:
+    found = outline(msgspec.structs.replace(content, front=planned), tmp_path)
+
+    ids = [value for name, value in found.attributes if name == "id"]
+    assert len(ids) == len(set(ids)) == 8
+    assert "Accuracy against multiply-accumulates per prediction" in found.text
+    assert "Accuracy against time per prediction, estimated" in found.text
+    head = ["network", "multiply-accumulates", "weights", "latency", "validation accuracy"]
+    start = found.text.index("latency") - 3
+    assert found.text[start : start + 5] == head
+    assert "0.0613 µs" in found.text
 
 
 def test_a_build_without_scores_rounds_or_bound_still_has_a_page(

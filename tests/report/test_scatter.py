@@ -125,3 +125,47 @@ def test_costs_are_written_short(content: ReportContent) -> None:
         "10 M",
         "10 G",
     ]
+
+
+def test_by_another_cost_networks_stand_elsewhere(planned: Front) -> None:
+    by_macs = accuracy_against_cost(planned, ())
+    by_latency = accuracy_against_cost(planned, (), "latency")
+
+    assert by_macs is not None
+    assert by_latency is not None
+    places = [float(one.get("cx", "")) for one in by_latency.iter("circle")]
+    assert places == sorted(places, reverse=True)
+    assert by_latency[0].get("id") != by_macs[0].get("id")
+    assert by_latency[0].text == "Accuracy against time per prediction, estimated"
+    # 1 ms / 16,320
+    assert "Chosen: mlp 96-96 gelu, 0.9805 at 0.0613 µs." in (by_latency[1].text or "")
+
+
+def test_of_a_front_by_several_costs_those_are_joined_that_the_drawn_one_leaves(
+    planned: Front,
+) -> None:
+    by_macs = accuracy_against_cost(planned, ())
+    by_latency = accuracy_against_cost(planned, (), "latency")
+
+    assert by_macs is not None
+    assert by_latency is not None
+    joined = [
+        len((one.get("points") or "").split())
+        for chart in (by_macs, by_latency)
+        for one in chart.iter("polyline")
+    ]
+    assert joined == [4, 2]  # the fifth is no better than the chosen one, and only it is quicker
+    styles = [one.get("class") for one in by_latency.iter("circle")]
+    assert styles == ["front-point", "front-point", "front-point", "chosen", "front-point"]
+
+
+def test_a_network_whose_cost_nobody_knows_is_not_drawn(planned: Front) -> None:
+    first, *others = planned.scored
+    front = msgspec.structs.replace(
+        planned, scored=(msgspec.structs.replace(first, objectives=()), *others)
+    )
+
+    chart = accuracy_against_cost(front, (), "latency")
+
+    assert chart is not None
+    assert len(list(chart.iter("circle"))) == 4

@@ -294,6 +294,27 @@ def test_the_model_chooses_no_two_for_the_same_place_of_the_front() -> None:
     assert len({tuple(pool[one]) for one in chosen}) == 3
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_the_choice_does_not_depend_on_units(count: int) -> None:
+    rng = stream(7)
+    known, pool = rng.integers(0, 3, (40, 6)), rng.integers(0, 3, (30, 6))
+    objectives, costs = rng.random((40, count)), rng.random((30, count - 1))
+    units = np.array([1.0, 1e-9, 1e6, 1e-6])[:count]
+
+    plain = most_widening(known, objectives, pool, costs, 5)
+
+    assert most_widening(known, objectives * units, pool, costs * units[1:], 5) == plain
+
+
+def test_with_many_costs_the_one_that_widens_the_front_is_chosen() -> None:
+    known = stream(3).integers(0, 2, (30, 8))
+    objectives = np.stack([known.sum(axis=1), *[8.0 - known.sum(axis=1)] * 3], axis=1)
+    pool = np.repeat(known[:1], 4, axis=0)  # alike to any guess
+    costs = np.array([[3.0, 3.0, 3.0], [2.0, 2.0, 2.0], [1.0, 1.0, 1.0], [1.0, 2.5, 2.0]])
+
+    assert most_widening(known, objectives, pool, costs, 1, (8.0,) * 4) == [2]
+
+
 def test_a_scale_keeps_the_order_and_leads_back() -> None:
     objectives = stream(0).random((30, 2)) * [1, 1000]
     scale = Scale(objectives)

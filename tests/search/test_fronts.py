@@ -11,6 +11,7 @@ from evener.search.fronts import (
     front_numbers,
     hypervolume,
     ranking,
+    sampled_gains,
     volume_gains,
 )
 from evener.search.judged import Judged
@@ -93,6 +94,42 @@ def test_a_gain_is_the_hypervolume_with_a_point_less_that_without(
 
     whole = [hypervolume(np.vstack([front, one]), reference) for one in candidates]
     assert gains == pytest.approx(np.array(whole) - hypervolume(front, reference))
+
+
+@pytest.mark.parametrize("objectives", [3, 4])
+def test_a_sampled_gain_is_the_exact_one_to_a_thousandth(objectives: int) -> None:
+    rng = np.random.default_rng(objectives)
+    some = rng.random((40, objectives))
+    front, candidates = some[first_front(some)], rng.random((40, objectives)) - 0.2
+
+    gains = sampled_gains(front, candidates)
+
+    exact = volume_gains(front, np.clip(candidates, 0, None), np.ones(objectives))
+    beyond = np.clip(-candidates[:, 0], 0, None) * np.prod(
+        1 - np.clip(candidates[:, 1:], 0, None), axis=1
+    )  # the first objective has no least value, the others begin at 0
+    assert np.abs(gains - exact - beyond).max() < 2e-3
+    assert gains.max() > 0.05
+
+
+def test_a_sampled_gain_never_grows_with_the_front() -> None:
+    rng = np.random.default_rng(1)
+    front, candidates = rng.random((10, 4)), rng.random((30, 4))
+
+    before = sampled_gains(front[:5], candidates)
+    after = sampled_gains(front, candidates)
+
+    assert (after <= before).all()
+    assert (after < before).any()
+
+
+def test_members_beyond_the_reference_change_no_sampled_gain() -> None:
+    candidates = np.random.default_rng(2).random((10, 3))
+    beyond = np.array([[1.5, 0.0, 0.0], [0.0, 1.5, 0.0]])
+
+    gains = sampled_gains(beyond, candidates)
+
+    assert (gains == sampled_gains(np.empty((0, 3)), candidates)).all()
 
 
 def test_what_is_beyond_the_reference_adds_nothing() -> None:

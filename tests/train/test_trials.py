@@ -33,7 +33,7 @@ TERMS = Terms(epochs=20, batch=16, learning_rate=0.02, seed=3)
 
 
 def trial(network: LayerGraph, cost: float = 0.0) -> Trial:
-    return Trial(network=network, spread=Spread(), cost=cost)
+    return Trial(network=network, spread=Spread(), costs=(cost,))
 
 
 def with_rate(rate: float) -> LayerGraph:
@@ -188,9 +188,9 @@ def test_what_no_time_is_left_for_is_out_of_budget(rings: Dataset, late: int) ->
 
 def test_at_a_rung_those_stop_that_are_not_chosen_and_keep_their_quality(rings: Dataset) -> None:
     terms = msgspec.structs.replace(TERMS, rungs=(5,))
-    seen: list[Sequence[tuple[float, float]]] = []
+    seen: list[Sequence[tuple[float, ...]]] = []
 
-    def first_only(objectives: Sequence[tuple[float, float]]) -> list[bool]:
+    def first_only(objectives: Sequence[tuple[float, ...]]) -> list[bool]:
         seen.append(objectives)
         return [True, *[False] * (len(objectives) - 1)]
 

@@ -1,13 +1,25 @@
 """What a search looked at: every network with its score, and the one that was chosen."""
 
+from collections.abc import Mapping
 from statistics import fmean
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
 from evener.artifacts.data_edge import DataEdge
 from evener.artifacts.networks import Network
 from evener.artifacts.score import Score
+from evener.units import Dimension
+
+COSTS: Final[Mapping[str, tuple[str, Dimension]]] = {
+    "macs": ("multiply-accumulates per prediction", "count"),
+    "weights": ("weights", "count"),
+    "period": ("time between two predictions, estimated", "time"),
+    "latency": ("time per prediction, estimated", "time"),
+    "energy": ("energy per prediction, estimated", "energy"),
+}
+"""What each cost is, for people, and what it is measured in."""
+_COUNTED: Final = ("macs", "weights")  # that a score has
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,6 +161,27 @@ class Front(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     beginnings: tuple[Beginning, ...] = ()
     edge: DataEdge | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def costs(self) -> tuple[str, ...]:
+        """Names of what is made small beside the error."""
+        return self.objectives[1:]
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """Those of them that are of a network's plan, which no score has."""
+        return tuple(one for one in self.costs if one not in _COUNTED)
+
+    def cost_of(self, one: Scored, cost: str) -> float | None:
+        """Return a cost of a network that the search proposed; None where nobody knows it.
+
+        Args:
+            one: the network.
+            cost: of `costs`.
+        """
+        if cost in _COUNTED:
+            return float(getattr(one.score, cost))
+        return one.objectives[self.objectives.index(cost)] if one.objectives else None
 
     @property
     def architecture(self) -> Network:

@@ -72,6 +72,7 @@ def check_search(search: SearchSection) -> None:
     _check_sizes(search)
     if not search.activations:
         raise _wrong("activations", [], 'is empty: write ["relu"], or several to choose from')
+    _check_costs(search)
     _check_base_models(search)
     _check_papers(search)
     _check_rates(search)
@@ -79,6 +80,13 @@ def check_search(search: SearchSection) -> None:
     check_algorithm_1(search)
     _check_shards(search)
     _check_budget(search.budget)
+
+
+def _check_costs(search: SearchSection) -> None:
+    if not search.costs or len(set(search.costs)) < len(search.costs):
+        raise _wrong(
+            "cost", _text(search.costs), 'must be different costs, such as ["latency", "weights"]'
+        )
 
 
 def _check_base_models(search: SearchSection) -> None:

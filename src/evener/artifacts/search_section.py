@@ -66,7 +66,8 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         probe: whether λ_c of the data is measured before the search, beside its budget.
         cost: what is made small beside the error: multiply-accumulates, numbers that training sets,
             or what the best plan comes to, estimated before training: seconds between two frames,
-            seconds for a frame, or joules.
+            seconds for a frame, or joules. Several are all made small, and the first decides which
+            of the front is chosen.
         mutation: of "paper" and "coevolution", probability with which a bit is inverted; one of a
             genome if None.
         crossover: of these, probability that a child has two parents.
@@ -121,7 +122,7 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     base_models: tuple[str, ...] = ()
     recipes: bool = False
     probe: bool = False
-    cost: CostName = "macs"
+    cost: CostName | tuple[CostName, ...] = "macs"
     mutation: float | None = None
     crossover: float = 0.9
     parents: int = 4
@@ -147,6 +148,16 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def budget_s(self) -> float:
         """The budget in seconds."""
         return units.parse(self.budget, "time")
+
+    @property
+    def costs(self) -> tuple[CostName, ...]:
+        """All that is made small beside the error.
+
+        Example:
+            >>> SearchSection(cost=("latency", "weights")).costs, SearchSection().costs
+            (('latency', 'weights'), ('macs',))
+        """
+        return (self.cost,) if isinstance(self.cost, str) else self.cost
 
     @property
     def most(self) -> int:

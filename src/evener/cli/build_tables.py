@@ -12,6 +12,7 @@ from evener.artifacts.page import Page
 from evener.artifacts.recommended import NETWORK
 from evener.artifacts.requirements import METRICS, Verdict, Verdicts
 from evener.cli.layout import lay_out, table
+from evener.cli.search_tables import planned_costs
 from evener.units import count, show
 
 _SHOWN = 20  # classes that are listed
@@ -105,17 +106,16 @@ def _(page: Page) -> RenderableType:
 
 @lay_out.register
 def _(scored: Scored) -> RenderableType:
-    return _candidates("an architecture and its score", (scored,), marks={})
+    return _candidates("an architecture and its score", (scored,), front=None)
 
 
 @lay_out.register
 def _(front: Front) -> RenderableType:
-    marks = dict.fromkeys(front.front, "front") | {front.chosen: "chosen"}
     return _candidates(
         f"{count(len(front.scored), 'architecture')}; none is both better and cheaper than those "
         "of the front",
         front.scored,
-        marks,
+        front,
     )
 
 
@@ -137,7 +137,10 @@ def _qualities(title: str, models: Sequence[tuple[str, int, Mapping[str, float]]
     return table(title, ("model", ">size", *(f">{metric} (test)" for metric in metrics)), rows)
 
 
-def _candidates(title: str, scored: Sequence[Scored], marks: Mapping[str, str]) -> Group:
+def _candidates(title: str, scored: Sequence[Scored], front: Front | None) -> Group:
+    marks = {}
+    if front is not None:
+        marks = dict.fromkeys(front.front, "front") | {front.chosen: "chosen"}
     rows = [
         (
             one.architecture.id,
@@ -145,11 +148,14 @@ def _candidates(title: str, scored: Sequence[Scored], marks: Mapping[str, str]) 
             "-" if one.score.quality is None else f"{one.score.quality:.4f}",
             f"{one.score.macs:,}",
             f"{one.score.weights:,}",
+            *(() if front is None else planned_costs(front, one)),
             one.score.message or marks.get(one.architecture.id, ""),
         )
         for one in scored
     ]
-    return table(title, ("id", "architecture", ">validation", ">MACs", ">weights", ""), rows)
+    planned = () if front is None else front.planned
+    head = ("id", "architecture", ">validation", ">MACs", ">weights")
+    return table(title, (*head, *(f">{cost}" for cost in planned), ""), rows)
 
 
 def _verdict(one: Verdict) -> str:

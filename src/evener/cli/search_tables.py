@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 
 from evener.artifacts.data_edge import Connectivity, DataEdge
-from evener.artifacts.front import Front, Scored
+from evener.artifacts.front import COSTS, Front, Scored
 from evener.artifacts.search_state import SearchState
 from evener.cli.layout import lay_out, table
 from evener.units import count, show
@@ -29,6 +29,7 @@ def front_table(front: Front) -> Group:
             "network",
             ">MACs",
             ">weights",
+            *(f">{cost}" for cost in front.planned),
             f">{front.metric}, shortly",
             ">in full",
             ">test",
@@ -44,11 +45,17 @@ def _row(front: Front, one: Scored) -> tuple[str, ...]:
         str(one.architecture),
         f"{one.score.macs:,}",
         f"{one.score.weights:,}",
+        *planned_costs(front, one),
         "-" if one.score.quality is None else f"{one.score.quality:.4f}",
         "-" if full is None else _spread(full.validation),
         "-" if full is None else _spread(full.test),
         "chosen" if one.score.id == front.chosen else "",
     )
+
+
+def planned_costs(front: Front, one: Scored) -> list[str]:
+    """Write what a network's plan costs, for each cost of plans that the search made small."""
+    return [show(front.cost_of(one, cost), COSTS[cost][1]) for cost in front.planned]
 
 
 def _spread(found: tuple[float, ...]) -> str:

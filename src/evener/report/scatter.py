@@ -1,12 +1,13 @@
-"""Draw accuracy against cost: every network tried, the front, the chosen one, the baselines."""
+"""Draw accuracy against a cost: all networks tried, the front, the chosen one, the baselines."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import log10
 from typing import Final
 from xml.etree.ElementTree import Element
 
 from evener.artifacts.card import Baseline
-from evener.artifacts.front import Front, Scored
+from evener.artifacts.front import COSTS, Front, Scored
 from evener.report.markup import tag
 from evener.report.svg import WIDTH, canvas, label, line, powers_of_ten, round_ticks
 from evener.units import show
@@ -17,29 +18,50 @@ _LINE: Final = 14.0  # from one line of text to the next
 _BESIDE: Final = 9.0  # from a point to its name
 
 
-def accuracy_against_cost(front: Front, baselines: Sequence[Baseline]) -> Element | None:
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A network, its quality, and its cost as a number and in words."""
+
+    network: Scored
+    quality: float
+    cost: float
+    words: str
+
+
+def accuracy_against_cost(
+    front: Front, baselines: Sequence[Baseline], cost: str = "macs"
+) -> Element | None:
     """Return the chart, or None if nothing could be scored.
 
     Args:
         front: what was tried.
-        baselines: shown as lines, since their cost does not count in multiply-accumulates.
+        baselines: shown as lines, since their cost is counted otherwise.
+        cost: which of the front's; networks that it is not known of are not drawn.
     """
-    scored = [one for one in front.scored if one.score.quality is not None and one.score.macs > 0]
-    if not scored:
-        return None
-    return _draw(front, scored, baselines)
+    points = []
+    for one in front.scored:
+        value = front.cost_of(one, cost)
+        if one.score.quality is not None and value is not None and value > 0:
+            points.append(_Point(one, one.score.quality, value, _in_words(cost, value)))
+    return _draw(front, points, baselines, cost) if points else None
 
 
-def _draw(front: Front, scored: Sequence[Scored], baselines: Sequence[Baseline]) -> Element:
-    qualities = [one.score.quality or 0.0 for one in scored]
-    levels = [*qualities, *(one.validation for one in baselines)]
+def _in_words(cost: str, value: float) -> str:
+    if cost == "macs":
+        return f"{value:,.0f} multiply-accumulates"
+    _, dimension = COSTS[cost]
+    return f"{value:,.0f} {cost}" if dimension == "count" else show(value, dimension)
+
+
+def _draw(
+    front: Front, points: Sequence[_Point], baselines: Sequence[Baseline], cost: str
+) -> Element:
+    levels = [*(one.quality for one in points), *(one.validation for one in baselines)]
     y_ticks = round_ticks(min(levels), max(levels))
-    x_ticks = powers_of_ten(
-        min(one.score.macs for one in scored), max(one.score.macs for one in scored)
-    )
+    x_ticks = powers_of_ten(min(one.cost for one in points), max(one.cost for one in points))
 
-    def x(macs: float) -> float:
-        share = log10(macs / x_ticks[0]) / log10(x_ticks[-1] / x_ticks[0])
+    def x(value: float) -> float:
+        share = log10(value / x_ticks[0]) / log10(x_ticks[-1] / x_ticks[0])
         return _LEFT + share * (_RIGHT - _LEFT)
 
     def y(quality: float) -> float:
@@ -50,37 +72,47 @@ def _draw(front: Front, scored: Sequence[Scored], baselines: Sequence[Baseline])
     for tick in y_ticks:
         marks.append(line(_LEFT, y(tick), _RIGHT, y(tick), "grid"))
         marks.append(label(_LEFT - 6, y(tick) + 4, f"{tick:g}", anchor="end", style="muted"))
+    axis, dimension = COSTS[cost]
     for tick in x_ticks:
         anchor = "end" if tick == x_ticks[-1] else "middle"
         marks.append(
-            label(x(tick), _BOTTOM + 17, show(tick, "count"), anchor=anchor, style="muted")
+            label(x(tick), _BOTTOM + 17, show(tick, dimension), anchor=anchor, style="muted")
         )
-    axis = "multiply-accumulates per prediction"
     marks.append(label(WIDTH - 10, _BOTTOM + 34, axis, anchor="end", style="muted"))
     marks += _baselines(baselines, y)
-    by_id = {one.architecture.id: one for one in scored}
+    by_id = {one.network.architecture.id: one for one in points}
     on_front = [by_id[id_] for id_ in front.front if id_ in by_id]
-    corners = " ".join(
-        f"{x(one.score.macs):.2f},{y(one.score.quality or 0):.2f}" for one in on_front
-    )
+    corners = " ".join(f"{x(one.cost):.2f},{y(one.quality):.2f}" for one in _steps(on_front))
     marks.append(tag("polyline", points=corners, class_="front"))
-    for one, quality in zip(scored, qualities, strict=True):
-        chosen = one.architecture.id == front.chosen
-        name = f"{one.architecture}: {quality:.4g} at {one.score.macs:,} multiply-accumulates"
+    for id_, one in by_id.items():
+        chosen = id_ == front.chosen
+        name = f"{one.network.architecture}: {one.quality:.4g} at {one.words}"
         style = "chosen" if chosen else "front-point" if one in on_front else "point"
         radius = 6 if chosen else 4
-        place = {"cx": x(one.score.macs), "cy": y(quality)}
+        place = {"cx": x(one.cost), "cy": y(one.quality)}
         marks.append(tag("circle", tag("title", name), r=radius, class_=style, **place))
         if chosen:
             avoid = [y(level) for level in levels]
-            marks.append(_name_chosen(one, place["cx"], place["cy"], avoid))
+            marks.append(_name_chosen(one.network, place["cx"], place["cy"], avoid))
     return canvas(
-        "scatter",
+        f"scatter{cost}",
         _HEIGHT,
         *marks,
-        title="Accuracy against cost",
+        title=f"Accuracy against {axis}",
         description=_describe(front, by_id, baselines),
     )
+
+
+def _steps(points: Sequence[_Point]) -> list[_Point]:
+    """Return those than which no other is as good and as cheap in this cost, cheapest first.
+
+    With one cost that is the whole front; with several the others are cheaper in another.
+    """
+    steps: list[_Point] = []
+    for one in sorted(points, key=lambda one: (one.cost, -one.quality)):
+        if not steps or one.quality > steps[-1].quality:
+            steps.append(one)
+    return steps
 
 
 def _baselines(baselines: Sequence[Baseline], y: Callable[[float], float]) -> list[Element]:
@@ -126,14 +158,11 @@ def _name_chosen(one: Scored, x: float, y: float, avoid: Sequence[float]) -> Ele
     )
 
 
-def _describe(front: Front, by_id: dict[str, Scored], baselines: Sequence[Baseline]) -> str:
+def _describe(front: Front, by_id: dict[str, _Point], baselines: Sequence[Baseline]) -> str:
     text = f"{len(by_id)} networks, {len(front.front)} of them on the front."
     if front.chosen in by_id:
         one = by_id[front.chosen]
-        text += (
-            f" Chosen: {one.architecture}, {one.score.quality:.4g} at {one.score.macs:,} "
-            "multiply-accumulates."
-        )
+        text += f" Chosen: {one.network.architecture}, {one.quality:.4g} at {one.words}."
     for baseline in baselines:
         text += f" Baseline {baseline.name}: {baseline.validation:.4g}."
     return text

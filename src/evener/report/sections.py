@@ -6,7 +6,7 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from evener.artifacts.card import Card, to_deliver
-from evener.artifacts.front import Scored
+from evener.artifacts.front import COSTS, Front, Scored
 from evener.artifacts.recommended import NETWORK
 from evener.artifacts.requirements import METRICS, Verdict
 from evener.report.bars import kind_of, rates
@@ -77,14 +77,15 @@ def _recommended(card: Card, *, board: bool) -> list[Element]:
 
 def candidates(content: ReportContent) -> list[Element]:
     """Show what was tried, and what it was held against."""
-    chart = accuracy_against_cost(content.front, content.card.baselines)
     made = [tag("h2", "Networks tried")]
-    if chart is not None:
-        caption = (
-            "Filled: the one chosen. Joined: those than which no other is both as good and as "
-            "cheap. Dashed: simple models, whose cost is counted otherwise."
-        )
-        made.append(tag("figure", chart, tag("figcaption", caption)))
+    caption = (
+        "Filled: the one chosen. Joined: those than which no other is both as good and as "
+        "cheap. Dashed: simple models, whose cost is counted otherwise."
+    )
+    for cost in content.front.costs:
+        chart = accuracy_against_cost(content.front, content.card.baselines, cost)
+        if chart is not None:
+            made.append(tag("figure", chart, tag("figcaption", caption)))
     tests = "; ".join(
         f"{one.name}: {', '.join(f'{name} {value:.3g}' for name, value in one.test.items())}, "
         f"{show(one.size_bytes, 'size')}"
@@ -94,9 +95,11 @@ def candidates(content: ReportContent) -> list[Element]:
     alone = " (learned from the training rows alone)" if refitted else ""
     if tests:
         made.append(tag("p", f"On the test rows the simple models reach{alone}: {tests}."))
-    rows = [_scored_row(one, chosen=content.front.chosen) for one in content.front.scored]
-    head = ("network", "multiply-accumulates", "weights", f"validation {content.front.metric}")
-    every = table(head, rows, numbers=(1, 2, 3))
+    rows = [_scored_row(one, content.front) for one in content.front.scored]
+    planned = content.front.planned
+    quality = f"validation {content.front.metric}"
+    head = ("network", "multiply-accumulates", "weights", *planned, quality)
+    every = table(head, rows, numbers=range(1, len(head)))
     return [*made, tag("details", tag("summary", f"All {len(rows)} as a table"), every)]
 
 
@@ -276,21 +279,23 @@ def _verdict_row(one: Verdict) -> tuple[Child, ...]:
     )
 
 
-def _scored_row(one: Scored, *, chosen: str) -> tuple[Child, ...]:
+def _scored_row(one: Scored, front: Front) -> tuple[Child, ...]:
     score = one.score
     name: Child = str(one.architecture)
-    if one.architecture.id == chosen:
+    if one.architecture.id == front.chosen:
         name = tag("strong", f"{one.architecture} (chosen)")
     if score.quality is None:
         return (
             name,
             "-",
             "-",
+            *("-" for _ in front.planned),
             f"{score.status}: {score.message}" if score.message else score.status,
         )
     return (
         name,
         f"{score.macs:,}",
         f"{score.weights:,}",
+        *(show(front.cost_of(one, cost), COSTS[cost][1]) for cost in front.planned),
         f"{score.quality:.4f} ± {score.quality_error:.4f}",
     )

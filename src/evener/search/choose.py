@@ -13,13 +13,13 @@ class Rated:
 
     Attributes:
         id: of the network.
-        cost: what is to be small.
+        costs: what is to be small; of several the first counts, the others where it is the same.
         quality: more is better.
         error: one standard error of the quality.
     """
 
     id: str
-    cost: float
+    costs: tuple[float, ...]
     quality: float
     error: float
 
@@ -40,7 +40,7 @@ def choose(rated: Sequence[Rated], required_quality: float | None) -> Rated:
         The cheapest that is good enough; where none is, the best.
 
     Example:
-        >>> small, large = Rated("small", 100, 0.95, 0.01), Rated("large", 800, 0.97, 0.01)
+        >>> small, large = Rated("small", (1,), 0.95, 0.01), Rated("large", (8,), 0.97, 0.01)
         >>> choose([small, large], 0.92).id, choose([small, large], 0.95).id
         ('small', 'large')
     """
@@ -68,7 +68,7 @@ def finalists(
         cost less.
 
     Example:
-        >>> front = [Rated(name, cost, cost / 10, 0.0) for cost, name in enumerate("abcde")]
+        >>> front = [Rated(name, (cost,), cost / 10, 0.0) for cost, name in enumerate("abcde")]
         >>> [one.id for one in finalists(front, 0.2, 4)]
         ['c', 'd', 'e', 'b']
     """
@@ -78,4 +78,4 @@ def finalists(
 
 
 def _cheapest_first(rated: Sequence[Rated]) -> list[Rated]:
-    return sorted(rated, key=lambda one: (one.cost, -one.quality, one.id))
+    return sorted(rated, key=lambda one: (one.costs, -one.quality, one.id))

@@ -3,10 +3,16 @@
 pymoo has these too, and brings twenty packages along; here they take a page.
 """
 
+from functools import cache
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from evener.search.judged import Judged, Objectives
+
+_SAMPLES: Final = 12  # the power of two of how many points a box is sampled at
+_TOGETHER: Final = 256  # points whose gains are computed at once: 8 MB for each number of them
 
 
 def front_numbers(judged: Judged) -> NDArray[np.int64]:
@@ -136,3 +142,44 @@ def volume_gains(
     lengths = np.clip(ends - np.maximum(starts, points[:, :1]), 0, None)
     gains: NDArray[np.float64] = (lengths * np.clip(heights - points[:, 1:2], 0, None)).sum(axis=1)
     return gains
+
+
+def sampled_gains(front: Objectives, points: Objectives) -> NDArray[np.float64]:
+    """Return about what `volume_gains` does below 1 in every objective, for three or more.
+
+    The exact volume of a hundred points in four objectives takes a tenth of a second, and a search
+    asks for thousands. Here the first objective is integrated exactly, over a Sobol sequence in the
+    unit cube of the others (as hypervolumes are sampled by J. Bader and E. Zitzler, HypE, 2011). It
+    is the same at each call, so that a gain never grows with the front.
+
+    Args:
+        front: what is there already, (members, objectives).
+        points: (points, objectives).
+
+    Example:
+        >>> sampled_gains(np.full((1, 3), 0.5), np.array([[0.0, 0.5, 0.5], [0.6, 0.6, 0.6]]))
+        array([0.125, 0.   ])
+    """
+    samples = _sobol(points.shape[1] - 1)
+    inside = front[(front < 1.0).all(axis=1)]
+    reached = np.ones(len(samples))
+    for member in inside[inside[:, 0].argsort(kind="stable")[::-1]]:  # the best writes last
+        reached[(member[1:] <= samples).all(axis=1)] = member[0]
+    gains = np.empty(len(points))
+    for start in range(0, len(points), _TOGETHER):
+        some = points[start : start + _TOGETHER]
+        covers = np.ones((len(some), len(samples)), bool)
+        for place in range(samples.shape[1]):
+            covers &= some[:, place + 1, None] <= samples[:, place]
+        widened = np.clip(reached - some[:, :1], 0.0, None)
+        gains[start : start + _TOGETHER] = (widened * covers).mean(axis=1)
+    return gains
+
+
+@cache
+def _sobol(dimensions: int) -> NDArray[np.float64]:
+    """Return points that fill the unit cube evenly, (samples, dimensions)."""
+    from scipy.stats import qmc  # takes a moment to import, for many objectives only
+
+    sequence: NDArray[np.float64] = qmc.Sobol(dimensions, scramble=False).random_base2(_SAMPLES)
+    return sequence

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evener.search.fronts import first_front, volume_gains
+from evener.search.fronts import first_front, sampled_gains, volume_gains
 from evener.search.genes import Levels
 from evener.search.judged import Objectives
 from evener.search.process import Guess, guess
@@ -25,6 +25,7 @@ _NODE, _SHARE = np.polynomial.hermite_e.hermegauss(_NODES)
 _WEIGHT: Final = _SHARE / _SHARE.sum()
 _TINY: Final = 1e-12  # so that the logarithm of equals is a number
 _DIGITS: Final = 9  # of a guess; beyond, it depends on how a library adds up
+_EXACTLY: Final = 2  # objectives whose hypervolume is quick to compute
 
 
 def most_promising(known: Levels, objectives: Objectives, pool: Levels, count: int) -> list[int]:
@@ -66,21 +67,23 @@ def most_widening(
             better in all; None for an objective without such a limit, for which it is what costs
             more than any of the judged, or is far worse in the first objective than most of those
             that were drawn first.
+
+    Up to two objectives gains are exact, else sampled.
     """
     guessing = objectives.shape[1] - costs.shape[1]
     scale = Scale(objectives[:, :guessing])
     guessed = guess(known, scale.standings(objectives[:, :guessing]), pool)
     front = objectives[first_front(objectives)]
-    corner = _corner(objectives, reference)
+    box = _Box(_least(objectives, costs), _corner(objectives, reference))
 
-    gains = _expected_gains(front, guessed, costs, scale, np.arange(len(pool)), corner)
+    gains = _expected_gains(front, guessed, costs, scale, np.arange(len(pool)), box)
     stale = np.zeros(len(pool), bool)
     chosen: list[int] = []
     while len(chosen) < min(count, len(pool)):
         best = int(gains.argmax())
         if stale[best]:  # others on the front only take gains away, so an old one is a bound
             gains[best] = _expected_gains(
-                front, guessed, costs, scale, np.array([best]), corner
+                front, guessed, costs, scale, np.array([best]), box
             ).item()
             stale[best] = False
             continue
@@ -92,6 +95,38 @@ def most_widening(
         stale[:] = True
         stale[chosen] = False
     return chosen
+
+
+class _Box:
+    """The part of the space of objectives that counts, as the unit cube.
+
+    So that a gain is a share of it, whatever the objectives are measured in: energies in joules and
+    periods in seconds are all small numbers.
+
+    Args:
+        low: its least corner.
+        high: its reference.
+    """
+
+    def __init__(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
+        self._low = low
+        self._span = np.where(high > low, high - low, 1.0)
+
+    def gains(self, front: Objectives, points: Objectives) -> NDArray[np.float64]:
+        """Return by how much each point, by itself, would raise the hypervolume of a front."""
+        known, new = (front - self._low) / self._span, (points - self._low) / self._span
+        if new.shape[1] > _EXACTLY:
+            return sampled_gains(known, new)
+        return volume_gains(known, new, np.ones(new.shape[1]))
+
+
+def _least(objectives: Objectives, costs: Objectives) -> NDArray[np.float64]:
+    """Return the least of each objective that is known."""
+    least: NDArray[np.float64] = objectives.min(axis=0)
+    if costs.shape[1]:
+        known = least[-costs.shape[1] :]
+        least[-costs.shape[1] :] = np.minimum(known, costs.min(axis=0))
+    return least
 
 
 def _corner(objectives: Objectives, reference: Reference) -> NDArray[np.float64]:
@@ -124,7 +159,7 @@ def _expected_gains(
     costs: Objectives,
     scale: "Scale",
     which: NDArray[np.int64],
-    reference: NDArray[np.float64],
+    box: _Box,
 ) -> NDArray[np.float64]:
     """Return the mean of what each may add, over the normal distribution of its guess."""
     picked = np.array([*product(range(_NODES), repeat=guessed.mean.shape[1])])
@@ -132,7 +167,7 @@ def _expected_gains(
     standings = guessed.mean[which] + deviation * _NODE[picked][:, None]  # (nodes, which, guessed)
     known = np.broadcast_to(costs[which], (len(picked), len(which), costs.shape[1]))
     points = np.concatenate([scale.back(standings), known], axis=2)
-    gains = volume_gains(front, points.reshape(-1, points.shape[2]), reference)
+    gains = box.gains(front, points.reshape(-1, points.shape[2]))
     expected = _WEIGHT[picked].prod(axis=1) @ gains.reshape(len(picked), len(which))
     return np.asarray(np.round(expected, _DIGITS), np.float64)
 

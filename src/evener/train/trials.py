@@ -41,8 +41,8 @@ from evener.train.population.training import Member, Place, train_population
 from evener.train.population.weights import Weights
 from evener.train.trial_rows import Rows as Rows
 
-GoOn = Callable[[Sequence[tuple[float, float]]], Sequence[bool]]
-"""Says which networks go on, given the validation error and the cost of each."""
+GoOn = Callable[[Sequence[tuple[float, ...]]], Sequence[bool]]
+"""Says which networks go on, given the validation error and the costs of each."""
 
 _CHUNK: Final = 8  # dense ones that step together: a size that does not differ by the day
 _STATUS: Final = {"trained": "ok", "out_of_time": "out_of_budget"}
@@ -54,7 +54,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         network: layers or blocks.
         spread: of the weights that it begins with.
-        cost: what counts beside its error where only some go on.
+        costs: what counts beside its error where only some go on.
         parents: networks of layers whose learning it begins from, and what they have learned; none
             for weights that are drawn.
         start: weights that layers begin from, in place of all that; None if not.
@@ -63,7 +63,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     network: Network
     spread: Spread
-    cost: float = 0.0
+    costs: tuple[float, ...] = ()
     parents: tuple[tuple[LayerGraph, Weights], ...] = ()
     start: Weights | None = None
     seed: int | None = None
@@ -235,9 +235,8 @@ def _scored(
 
     def goes_on(which: Sequence[int], states: Sequence[State]) -> Sequence[bool]:
         errors = [1 - one.quality for one in judge.qualities(which, states)]
-        costs = [trials[index].cost for index in which]
-        pairs = list(zip(errors, costs, strict=True))
-        return [True] * len(which) if go_on is None else go_on(pairs)
+        told = [(error, *trials[index].costs) for error, index in zip(errors, which, strict=True)]
+        return [True] * len(which) if go_on is None else go_on(told)
 
     course = Course(
         epochs=terms.epochs,

@@ -116,7 +116,7 @@ class Coevolving:
             most=0,
             evaluate=grounds.evaluate,
             prices=grounds.prices,
-            names=(section.cost,),
+            names=section.costs,
             limits=grounds.limits,
             known=scores,
             alone=True,

@@ -86,7 +86,7 @@ class Finalists:
             full = next((r for r in retrained if (r.id, r.of) == (one.id, "front")), None)
             if full is not None:
                 spread = stdev(full.validation) / len(full.validation) ** 0.5
-                rated.append(Rated(one.id, one.cost, full.quality, hypot(one.error, spread)))
+                rated.append(Rated(one.id, one.costs, full.quality, hypot(one.error, spread)))
         chosen = choose(rated, self.quality) if rated else of_front[0]
         return Finals(tuple(retrained), tuple(set_apart), chosen.id)
 

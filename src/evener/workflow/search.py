@@ -40,6 +40,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
         test: quality on the test split then; nothing was chosen by it.
         macs: multiply-accumulates per prediction.
         weights: how many numbers it holds.
+        costs: what the search made small beside the error, by name, in SI units.
         chosen: whether it is the one to train.
     """
 
@@ -50,6 +51,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     test: float | None
     macs: int
     weights: int
+    costs: dict[str, float]
     chosen: bool
 
 
@@ -66,7 +68,8 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
         elapsed_s: how long it took, in seconds, the trials of random search included.
         full_s: of these, how long training in full took.
         simple_s: how long fitting the simple models took beside it.
-        front: networks than which no other is both better and cheaper, cheapest first.
+        front: networks than which no other is both better and cheaper, the cheapest in the first
+            cost first.
         found: all of it.
         kept: whether it had been searched before, with all the same.
         probe_s: how long measuring λ_c of the data took, beside it; 0 where nobody asked.
@@ -200,6 +203,7 @@ def _member(front: Front, one: Scored) -> Member:
         test=_test(full),
         macs=one.score.macs,
         weights=one.score.weights,
+        costs=dict(zip(front.costs, one.objectives[1:], strict=True)),
         chosen=one.score.id == front.chosen,
     )
 

@@ -28,7 +28,7 @@ def planned_cost(
     Raises:
         InputError: no such board.
     """
-    if project.search.cost not in OF_PLANS:
+    if OF_PLANS.keys().isdisjoint(project.search.costs):
         return None
     plan = project.plan
     if plan.board is not None:

@@ -138,7 +138,7 @@ def algorithm_of(
         section.algorithm,
         space,
         children=children or section.population,
-        objectives=2,
+        objectives=1 + len(section.costs),
         costs=costs_of(space, prices),
         reference=reference,
         seeds=seeds,
@@ -188,10 +188,10 @@ def reference_of(
     size_bytes: float | None,
     planned: NetworkCost | None = None,
 ) -> Reference:
-    """Return the limits of requirements on the error and the cost, None where there is none.
+    """Return the limits of requirements on the error and the costs, None where there is none.
 
     Args:
-        section: names the cost.
+        section: names the costs.
         quality: the least that a network must come to, if there is a limit.
         size_bytes: what its file may weigh, likewise.
         planned: what the best plans come to, which limits their figures, likewise.
@@ -200,13 +200,14 @@ def reference_of(
         >>> reference_of(SearchSection(cost="weights"), 0.75, 44_096)
         (0.25, 10000.0)
     """
-    most = None
-    if section.cost == "weights" and size_bytes is not None:
-        most = max(size_bytes - _BESIDE, 0.0) / _BYTES
-    elif section.cost in OF_PLANS and planned is not None:
-        most = planned.most(OF_PLANS[section.cost])
-    error = None if quality is None else 1 - quality
-    return () if error is None and most is None else (error, most)
+
+    def most(cost: CostName) -> float | None:
+        if cost == "weights" and size_bytes is not None:
+            return max(size_bytes - _BESIDE, 0.0) / _BYTES
+        return None if planned is None or cost not in OF_PLANS else planned.most(OF_PLANS[cost])
+
+    limits = (None if quality is None else 1 - quality, *map(most, section.costs))
+    return limits if any(one is not None for one in limits) else ()
 
 
 def spread_of(network: Candidate, section: SearchSection) -> Spread:
@@ -260,20 +261,25 @@ def prices_of(
     Raises:
         InputError: plans are to be cheap, and nothing says what they cost.
     """
-    if section.cost in OF_PLANS:
+    counts = {"macs": macs, "weights": weights}
+
+    def price_of(cost: CostName) -> Callable[[Sequence[Candidate]], list[float]]:
+        if cost in counts:
+            return lambda networks: [float(counts[cost](one, ends)) for one in networks]
         if planned is None:
             raise InputError(
-                f"search.cost = '{section.cost}' is of a plan, and this search knows of none: "
+                f"search.cost = '{cost}' is of a plan, and this search knows of none: "
                 "write 'macs' or 'weights'"
             )
-        return partial(_planned_prices, section.cost, planned)
-    count = macs if section.cost == "macs" else weights
-    return lambda networks: [(float(count(one, ends)),) for one in networks]
+        return partial(_planned_prices, cost, planned)
+
+    of_each = [price_of(cost) for cost in section.costs]
+    return lambda networks: list(zip(*(price(networks) for price in of_each), strict=True))
 
 
 def _planned_prices(
     name: CostName, planned: NetworkCost, networks: Sequence[Candidate]
-) -> list[tuple[float, ...]]:
+) -> list[float]:
     # A genome whose output nothing leads to is priced before its own limits sort it out.
     whole = [one for one in networks if not isinstance(one, LayerGraph) or one.connected]
     costs = {one.id: cost for one, cost in zip(whole, planned(whole), strict=True)}
@@ -282,7 +288,7 @@ def _planned_prices(
             f"search.cost = '{name}': nobody knows what processors draw here; plan for a board "
             "whose file has powers, or write 'period'"
         )
-    return [(costs[one.id][OF_PLANS[name]] if one.id in costs else 0.0,) for one in networks]
+    return [costs[one.id][OF_PLANS[name]] if one.id in costs else 0.0 for one in networks]
 
 
 def limits_of(

@@ -155,7 +155,7 @@ class Searching:
             most=section.most,
             evaluate=self._evaluate,
             prices=self._prices,
-            names=(section.cost,),
+            names=section.costs,
             limits=limits_of(self._wanted.size_bytes, self._wanted.ends, planned),
             state=state,
             known=known,
@@ -318,10 +318,10 @@ class Searching:
         self._write()
         return Front(
             scored=state.scored,
-            front=tuple(one.id for one in sorted(rated, key=lambda one: (one.cost, one.quality))),
+            front=tuple(one.id for one in sorted(rated, key=lambda one: (one.costs, one.quality))),
             chosen=finals.chosen,
             metric=self._wanted.metric,
-            objectives=("error", self._section.cost),
+            objectives=("error", *self._section.costs),
             random=state.random,
             fixed=Scored(architecture=fixed, score=score),
             generations=state.generations,
@@ -337,7 +337,7 @@ class Searching:
         by_id = {one.score.id: one for one in state.scored}
         found = [by_id[network.id] for network in self._rivals.front()]
         return [
-            Rated(one.score.id, one.objectives[1], one.score.quality, one.score.quality_error)
+            Rated(one.score.id, one.objectives[1:], one.score.quality, one.score.quality_error)
             for one in found
             if one.score.quality is not None
         ]

@@ -58,13 +58,13 @@ class TrialBatches:
             Trial(
                 network=one,
                 spread=spread_of(one, self.section),
-                cost=prices[0],
+                costs=tuple(prices),
                 parents=() if self.learned is None else self.learned.of(parents.get(one.id, ())),
             )
             for one, prices in zip(batch, self.prices(batch), strict=True)
         ]
         # The costliest first: what is left at the end is short, whoever does it.
-        ordered = sorted(trials, key=lambda one: (-one.cost, one.network.id))
+        ordered = sorted(trials, key=lambda one: (-one.costs[0], one.network.id))
         count = -(-len(ordered) // self.section.together)
         bounds = [len(ordered) * number // count for number in range(count + 1)]
         parts = [tuple(ordered[first:last]) for first, last in pairwise(bounds)]
