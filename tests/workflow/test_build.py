@@ -258,6 +258,20 @@ def test_a_change_runs_what_it_touches(
     assert set(ran) <= set(again)
 
 
+def test_what_the_search_warns_of_is_told_by_builds_that_keep_it_too(
+    undisturbed: tuple[Path, BuildResult], built: Path
+) -> None:
+    assert undisturbed[1].warnings == ()
+    change(built, "generations = 1", 'generations = 2\nalgorithm = "paper"')
+
+    first, again = build_project(built), build_project(built)
+
+    [warning] = first.warnings
+    assert warning.startswith("drift: a population of 4, of which the best 4 breed, loses a link")
+    assert again.ran == ()
+    assert again.warnings == first.warnings
+
+
 def test_the_chosen_network_learns_from_the_validation_rows_too(built: Path) -> None:
     card = load(built / ".evener" / "card.json", Card).value
     front = load(built / ".evener" / "front.json", Front).value
