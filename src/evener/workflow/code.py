@@ -30,6 +30,7 @@ SEARCH_CODE: Final = (
     "workflow/generations.py",
     "workflow/pace.py",
     "workflow/pruning.py",  # finalists are trained in full
+    "workflow/search_resume.py",
     "workflow/search_setup.py",
     "workflow/searching.py",
     "workflow/set_competition.py",

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from evener.artifacts.files import Kept, digest, load, save
+from evener.artifacts.files import digest, save
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import TrainSection
 from evener.artifacts.score import Score
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
-from evener.errors import EvenerError, InputError, InvalidFileError
+from evener.errors import EvenerError, InputError
 from evener.search.layer_space import LayerSpace
 from evener.search.rivals import Rivals
 from evener.workflow.chunks import Crew
@@ -33,8 +33,9 @@ from evener.workflow.learned import Learned
 from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
 from evener.workflow.pace import SHARE, Pace, children_of, epochs_of, first_children_of
-from evener.workflow.search_keys import COURSE, TRIALS, keys_of
+from evener.workflow.search_keys import TRIALS, keys_of
 from evener.workflow.search_progress import progress_of
+from evener.workflow.search_resume import resume
 from evener.workflow.trained_sets import Lesson
 from evener.workflow.trial_batches import TrialBatches, terms_of
 
@@ -106,23 +107,16 @@ class Searching:
         self._wanted, self._section, self._rows = wanted, section, rows
         self._path, self._crew, self._tell, self._clock = path, crew, tell, clock
         self._keys = keys_of(wanted, inputs, planned)
-        kept = self._read()
-        # Of another course of the search, what its trials came to is known all the same.
-        state = None if kept is None or kept.made_from[COURSE] != self._keys[COURSE] else kept
         self._last = Learned(path.with_name("learned"))
         self._learned = self._last if section.inherit else None
-        if state is not None and self._learned is not None and not self._learned.holds(state.value):
-            state = None  # what was learned is not there any more, so that it begins anew
-        scored = () if state is None or not section.inherit else state.value.scored
+        known = resume(path, self._keys, section, self._last)
+        state = known.state
+        scored = () if state is None or not section.inherit else state.scored
         self._heirs = [one.score.id for one in scored]
-        coevolves = section.algorithm == "coevolution"
         self._sets = path.with_name("coevolved")
-        again = not (section.rungs or section.inherit or coevolves)
-        known = kept.value.all_scores if again and kept is not None else ()
-        self._epochs = None if kept is None else kept.value.epochs
-        self._children = None if state is None else state.value.children
+        self._epochs, self._children = known.epochs, known.children
         self._full_s = 0.0
-        self._begun = clock() - (0.0 if state is None else state.made.took_s)
+        self._begun = clock() - known.spent_s
         self._prices = prices_of(section, wanted.ends, planned)
         self._space = space_of(section, wanted.ends)
         self._warnings = warnings_of(section, self._space)
@@ -133,12 +127,11 @@ class Searching:
             limits=limits_of(wanted.size_bytes, wanted.ends, planned),
         )
         self._reference = reference_of(section, wanted.quality, wanted.size_bytes, planned)
-        value = None if state is None else state.value
         self._rivals: Rivals[Candidate] | Coevolving
-        if coevolves:
-            self._rivals = self._coevolving(planned, value)
+        if section.algorithm == "coevolution":
+            self._rivals = self._coevolving(planned, state)
         else:
-            self._rivals = self._rivalling(planned, value, known)
+            self._rivals = self._rivalling(planned, state, known.scores)
 
     def _rivalling(
         self, planned: NetworkCost | None, state: SearchState | None, known: Sequence[Score]
@@ -344,14 +337,6 @@ class Searching:
             for one in found
             if one.score.quality is not None
         ]
-
-    def _read(self) -> Kept[SearchState] | None:
-        try:
-            kept = load(self._path, SearchState)
-        except InvalidFileError:
-            return None  # none yet, damaged, or of another version
-        same = kept.made_from.get(TRIALS) == self._keys[TRIALS]
-        return kept if same and COURSE in kept.made_from else None
 
     def _write(self) -> None:
         state = msgspec.structs.replace(
