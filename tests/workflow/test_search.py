@@ -194,7 +194,7 @@ def test_where_not_even_an_epoch_fits_trials_learn_from_fewer_rows_and_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = write_project(tmp_path / "project")
-    monkeypatch.setattr("evener.workflow.pace._LEAST_ROWS", 20)
+    monkeypatch.setattr("evener.workflow.pace._LEAST_ROWS", 5)
     with monkeypatch.context() as slow:
         slow.setattr(TrialBatches, "epoch_s", lambda *_: 60.0)
         short = search_project(project, budget="4 min").found
