@@ -11,6 +11,7 @@ from evener.artifacts.search_state import SearchState
 from evener.errors import InvalidFileError
 from evener.workflow.learned import Learned
 from evener.workflow.search_keys import COURSE, TRIALS
+from evener.workflow.shortening import Shortening, outgrown, shortening_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,13 @@ class Known:
         state: of the same search, which goes on; None where it begins anew.
         spent_s: seconds that went into it.
         scores: of trials that need not be made again, of another course of the search too.
-        epochs: passes of each trial, if they were settled.
+        short: what trials are shortened to, if that was settled.
     """
 
     state: SearchState | None = None
     spent_s: float = 0.0
     scores: tuple[Score, ...] = ()
-    epochs: int | None = None
+    short: Shortening | None = None
 
     @property
     def children(self) -> int | None:
@@ -45,17 +46,17 @@ def resume(path: Path, keys: Mapping[str, str], section: SearchSection, learned:
         learned: what networks have learned, where children inherit it.
     """
     kept = _read(path, keys)
-    if kept is None:
+    if kept is None or outgrown(section, kept.value):
         return Known()
-    state = kept.value
+    state, short = kept.value, shortening_of(kept.value)
     # What a trial comes to depends on its network alone but where networks begin from others, or
     # are held against those beside them.
     alone = not (section.rungs or section.inherit or section.algorithm == "coevolution")
     scores = state.all_scores if alone else ()
     same = kept.made_from[COURSE] == keys[COURSE]
     if not same or (section.inherit and not learned.holds(state)):
-        return Known(scores=scores, epochs=state.epochs)
-    return Known(state=state, spent_s=kept.made.took_s, scores=scores, epochs=state.epochs)
+        return Known(scores=scores, short=short)
+    return Known(state=state, spent_s=kept.made.took_s, scores=scores, short=short)
 
 
 def _read(path: Path, keys: Mapping[str, str]) -> Kept[SearchState] | None:

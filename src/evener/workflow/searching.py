@@ -32,10 +32,11 @@ from evener.workflow.generations import evolve
 from evener.workflow.learned import Learned
 from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
-from evener.workflow.pace import SHARE, Pace, children_of, epochs_of, first_children_of
+from evener.workflow.pace import SHARE, Pace, children_of
 from evener.workflow.search_keys import TRIALS, keys_of
 from evener.workflow.search_progress import progress_of
 from evener.workflow.search_resume import resume
+from evener.workflow.shortening import shorten
 from evener.workflow.trained_sets import Lesson
 from evener.workflow.trial_batches import TrialBatches, terms_of
 
@@ -114,7 +115,7 @@ class Searching:
         scored = () if state is None or not section.inherit else state.scored
         self._heirs = [one.score.id for one in scored]
         self._sets = path.with_name("coevolved")
-        self._epochs, self._children = known.epochs, known.children
+        self._short, self._children = known.short, known.children
         self._full_s = 0.0
         self._begun = clock() - known.spent_s
         self._prices = prices_of(section, wanted.ends, planned)
@@ -205,17 +206,22 @@ class Searching:
         from evener.workflow.search_setup import fixed_network
 
         self._remove_unneeded()
+        limit_s = SHARE * self._section.budget_s
+        if self._short is None:
+            fixed = fixed_network(self._section, self._wanted.ends)
+            self._short, children = shorten(
+                self._section,
+                self._trials().epoch_s(fixed),
+                limit_s,
+                rows=self._rows.dataset().row_counts["train"],
+                expected=None if isinstance(self._rivals, Rivals) else self._rivals.expected,
+            )
+            if isinstance(self._rivals, Rivals) and self._children is None:
+                self._children = children
+                self._rivals.turn(self._algorithm())
+        self._warnings += self._short.warnings(self._section)
         for warning in self._warnings:
             _LOG.warning("%s", warning)
-        limit_s = SHARE * self._section.budget_s
-        if self._epochs is None:
-            fixed = fixed_network(self._section, self._wanted.ends)
-            epoch_s = self._trials().epoch_s(fixed)
-            few = {} if isinstance(self._rivals, Rivals) else {"networks": self._rivals.expected}
-            self._epochs = epochs_of(self._section, epoch_s, limit_s, **few)
-            if isinstance(self._rivals, Rivals) and self._children is None:
-                self._children = first_children_of(self._section, epoch_s, self._epochs, limit_s)
-                self._rivals.turn(self._algorithm())
         if isinstance(self._rivals, Rivals):
             evolve(
                 self._rivals,
@@ -225,7 +231,9 @@ class Searching:
             )
         else:
             self._rivals.run(
-                lambda: limit_s - self.spent_s, partial(self._after, None), epochs=self._epochs
+                lambda: limit_s - self.spent_s,
+                partial(self._after, None),
+                epochs=self._short.epochs,
             )
         return self._finish()
 
@@ -244,12 +252,9 @@ class Searching:
         self._say()
 
     def _trials(self) -> TrialBatches:
-        section = msgspec.structs.replace(
-            self._section, epochs=self._epochs or self._section.epochs
-        )
         return TrialBatches(
             rows=self._rows,
-            section=section,
+            section=self._section if self._short is None else self._short.of(self._section),
             train=self._wanted.train,
             prices=self._prices,
             crew=self._crew,
@@ -341,7 +346,9 @@ class Searching:
     def _write(self) -> None:
         state = msgspec.structs.replace(
             self._rivals.state(),
-            epochs=self._epochs,
+            epochs=None if self._short is None else self._short.epochs,
+            rows=None if self._short is None else self._short.rows,
+            budget_s=0.0 if self._short is None else self._short.budget_s,
             children=self._children,
             full_s=self._full_s,
         )
