@@ -60,6 +60,9 @@ METRICS: Final[dict[str, Metric]] = {
     "throughput": Metric(
         dimension="rate", better=">=", means="answers per second, by the wall clock"
     ),
+    "energy": Metric(
+        dimension="energy", better="<=", means="energy of an answer, the idle machine's included"
+    ),
     "size": Metric(dimension="size", better="<=", means="bytes of the network's file"),
     "training_time": Metric(dimension="time", better="<=", means="time to train the network"),
 }
