@@ -82,8 +82,8 @@ def homologies(space: LayerGenomes, descent: Descent) -> tuple[Homology, ...]:
     given: list[list[tuple[int, int]]] = [[] for _ in parents]
     for start, end in child.links:
         link = (places[0][start], places[0][end])
-        first = 0 if space.link_bit(*link) < descent.point else len(parents) - 1
-        for number in (first, *(one for one in range(len(parents)) if one != first)):
+        numbers = range(len(parents))
+        for number in numbers if space.link_bit(*link) < descent.point else reversed(numbers):
             if link in there[number]:
                 given[number].append((start, end))
                 break
