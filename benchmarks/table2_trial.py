@@ -15,8 +15,8 @@ from evener.artifacts.layer_graph import LayerGraph, Recipe
 from evener.data.dataset import Dataset, SplitName
 from evener.search.chaos.mean_field import critical_variance
 from evener.search.fitness import paper_abs
+from evener.train.evaluator import LOSS
 from evener.train.head import target_scaling
-from evener.train.judge import LOSS
 from evener.train.loop import one_thread
 from evener.train.metrics import quality
 from evener.train.model import standardisation

@@ -38,4 +38,4 @@ def test_ways_take_turns_and_ratios_are_of_one_round() -> None:
     assert set(row["seconds"]) == {"together", "one by one, 1 thread", "one by one, 2 threads"}
     assert all(len(one) == 3 for one in row["seconds"].values())
     assert row["ratio_low"] <= row["ratio"] <= row["ratio_high"]
-    assert population.line(row).startswith("6-5-3, batch 4, 2 networks on cpu: ")
+    assert population.line(row).startswith("6-5-3, batch 4, 2 networks on cpu, 2 steps: ")

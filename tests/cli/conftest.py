@@ -234,6 +234,7 @@ def workflow_calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]
             card=CARD,
             plan=PLAN,
             board=None,
+            warnings=("drift: a link is lost by chance",),
         ),
     }
 

@@ -78,6 +78,7 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "front": ("id", "network", "validation", "retrained", "test", "macs", "weights", "chosen"),
         "set_apart": ("id", "of", "seed", "message"),
         "edge": (),
+        "warnings": (),
     },
     "build": {
         "requirements": ("name", "limit", "value", "holds"),
@@ -88,6 +89,7 @@ GOLDEN: dict[str, dict[str, tuple[str, ...]]] = {
         "board": (),
         "delivered": (),
         "recommended": (),
+        "warnings": (),
     },
 }
 ARGUMENTS = {

@@ -1,5 +1,6 @@
 """What `search` hands on and shows."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,22 @@ def test_a_search_shows_its_front_and_what_it_is_held_against(evener: Evener) ->
     assert "2 evaluations in 1.5 s" in out
     assert "0.9700, by random search with as many evaluations 0.9600" in out
     assert out.endswith("next: evener build p")
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_programs_are_told_what_the_settings_make_likely(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = workflow.search_project(Path("p"))
+    warned = msgspec.structs.replace(result.found, warnings=("drift: a link is lost",))
+    told = msgspec.structs.replace(result, found=warned)
+    assert json.loads(evener("search", "p", "--json")[1])["warnings"] == []
+    monkeypatch.setattr(workflow, "search_project", lambda *_, **__: told)
+
+    assert json.loads(evener("search", "p", "--json")[1])["warnings"] == ["drift: a link is lost"]
+    assert json.loads(evener("build", "p", "--json")[1])["warnings"] == [
+        "drift: a link is lost by chance"
+    ]
 
 
 @pytest.mark.usefixtures("workflow_calls")

@@ -8,8 +8,8 @@ from torch.nn import functional
 
 from evener.artifacts.dataset import Task
 from evener.artifacts.train_section import ClassWeight
+from evener.train.evaluator import LOSS
 from evener.train.head import Head, importance, smoothed, target_scaling
-from evener.train.judge import LOSS
 from evener.train.population.losses import compare
 
 CLASSES = np.eye(3, dtype=np.float32)[[0, 0, 0, 0, 1, 1, 2, 2]]

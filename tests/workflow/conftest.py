@@ -1,15 +1,19 @@
-"""A cache and networks of one's own, and rounds as short as they can be."""
+"""A cache, networks and a built project of one's own, and rounds as short as they can be."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from evener.runtime.pinning import PROCESS_CORES
-from evener.testing import tiny
-from evener.workflow import race, stand_in
+from evener.testing import projects, tiny
+from evener.workflow import place, race, stand_in
+
+if TYPE_CHECKING:
+    from evener.workflow.build import BuildResult
 
 BOARD = """
 name = "toy"
@@ -58,6 +62,49 @@ def simple_models_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(baselines, "fit_baselines", once)
         yield
+
+
+def _shorten(patch: pytest.MonkeyPatch) -> None:
+    """Measure as little as possible where a plan is chosen."""
+    patch.setattr(race, "_ROUND_S", (0.005, 0.005))
+    patch.setattr(place, "ROUNDS", 2)
+    patch.setattr(place, "LEAST_FRAMES", 50)
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure as little as possible where a plan is chosen."""
+    _shorten(monkeypatch)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project to build."""
+    _shorten(monkeypatch)
+    return projects.write_project_to_build(tmp_path / "project")
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> "tuple[Path, BuildResult]":
+    """Build a project that nobody kills or changes, with a cache beside it."""
+    from evener.workflow.build import build_project
+
+    folder = tmp_path_factory.mktemp("undisturbed")
+    with pytest.MonkeyPatch.context() as patch:
+        _shorten(patch)
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        project = projects.write_project_to_build(folder / "project")
+        return project, build_project(project)
+
+
+@pytest.fixture
+def built(
+    undisturbed: "tuple[Path, BuildResult]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Copy the project that is built, and its cache, to where a test looks for one."""
+    _shorten(monkeypatch)
+    shutil.copytree(undisturbed[0].parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "project"
 
 
 @pytest.fixture

@@ -470,10 +470,10 @@ def test_thresholds_certainty_and_cycles_reach_the_algorithm(
     given = list[Settings]()
 
     def record(grounds: Any, epochs: int) -> Settings:  # noqa: ANN401
-        given.append(coevolution_settings.settings_of(grounds, epochs))
+        given.append(coevolution_settings.settings_from_project(grounds, epochs))
         return given[-1]
 
-    monkeypatch.setattr(coevolving, "settings_of", record)
+    monkeypatch.setattr(coevolving, "settings_from_project", record)
     search_project(project)
 
     assert given[0].terms == Terms(error_threshold=0.5, fitness_threshold=0.25, sure=0.75)

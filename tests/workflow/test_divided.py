@@ -18,7 +18,6 @@ from evener.artifacts.topology import Topology
 from evener.artifacts.trace import Trace
 from evener.errors import EvenerError, InputError
 from evener.testing.projects import change, write_project
-from evener.workflow import place, race
 from evener.workflow.build import build_project
 from evener.workflow.ranks import find_launcher
 from evener.workflow.search import search_project
@@ -113,10 +112,7 @@ def test_plans_of_divided_networks_are_made_cheap(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(race, "_ROUND_S", (0.005, 0.005))
-    monkeypatch.setattr(place, "ROUNDS", 2)
-    monkeypatch.setattr(place, "LEAST_FRAMES", 50)
+def built(tmp_path: Path, short: None) -> Path:  # noqa: ARG001 - measured as little as possible
     project = project_of(tmp_path / "project", ALWAYS)
     change(project, "widths = [4, 8, 16, 32]", "widths = [32, 64]")
     change(project, "generations = 5", "generations = 2")

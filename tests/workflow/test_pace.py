@@ -3,7 +3,7 @@
 import pytest
 
 from evener.artifacts.search_section import SearchSection
-from evener.workflow.pace import Pace, children_of, epochs_of
+from evener.workflow.pace import Pace, children_of, epochs_of, first_children_of
 
 SECTION = SearchSection(population=10, generations=6, epochs=15)
 
@@ -34,3 +34,19 @@ def test_generations_are_smaller_where_there_is_no_time_for_large_ones(
     pace: Pace, children: int
 ) -> None:
     assert children_of(SECTION, pace) == children
+
+
+@pytest.mark.parametrize(
+    ("each_s", "epochs", "limit_s", "children"),
+    [
+        (None, 15, 1.0, 10),
+        (0.01, 15, 450.0, 10),
+        (2.0, 10, 480.0, 6),  # where epochs are cut for them, the twelve come first
+        (1.0, 1, 30.0, 7),
+        (60.0, 1, 90.0, 2),
+    ],
+)
+def test_the_first_generation_is_over_in_time(
+    each_s: float | None, epochs: int, limit_s: float, children: int
+) -> None:
+    assert first_children_of(SECTION, each_s, epochs, limit_s) == children

@@ -28,7 +28,7 @@ from evener.train.model import predict
 from evener.train.population.conv_weights import draw_conv_weights
 from evener.train.population.decoded import conv_individual_of, individual_of
 from evener.train.population.weights import Weights, draw_weights
-from evener.train.shrink import layers_of, smaller
+from evener.train.shrink import prunable_layers, smaller
 from evener.workflow import pruning
 from evener.workflow.pruning import net_of, shrink
 
@@ -142,7 +142,7 @@ def test_the_model_takes_over_what_is_left_and_nothing_else_changes(digits: Data
     small, left = smaller(trained.model, graph, features, targets, shrink, 0.5)
 
     assert np.array_equal(predict(trained.model, features), before)
-    layers = layers_of(trained.model, graph).read()
+    layers = prunable_layers(trained.model, graph).read()
     kept = [
         next(at for at in range(16) if np.array_equal(layers.links[0, 1][:, at], column))
         for column in left.links[0, 1].T

@@ -23,6 +23,7 @@ from evener.testing.projects import change, write_project
 from evener.workflow.ranks import find_launcher
 from evener.workflow.search import SearchResult, search_project
 from evener.workflow.searching import Searching
+from evener.workflow.trial_batches import TrialBatches
 
 pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
 pytestmark = pytest.mark.usefixtures("simple_models_once")
@@ -174,6 +175,20 @@ def test_generations_end_when_their_share_of_the_budget_is_spent(
     assert found.chosen in found.front
 
 
+def test_the_first_generation_of_slow_networks_is_small_and_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = write_project(tmp_path / "project")
+    monkeypatch.setattr(TrialBatches, "epoch_s", lambda *_: 60.0)
+
+    search_project(project, budget="4 min")
+
+    state = load(project / ".evener" / "search.json", SearchState).value
+    assert state.epochs == 1
+    # Two children, and twice as many to begin with; the later ones follow the true speed.
+    assert state.generations[0].evaluations == 4
+
+
 def test_what_a_search_depends_on_is_in_its_state(searched: Path) -> None:
     state = load(searched / ".evener" / "search.json", SearchState)
     change(searched, "epochs = 3", "epochs = 2")
@@ -207,6 +222,44 @@ def test_a_finalist_that_memory_does_not_hold_is_set_apart_and_another_is_chosen
     assert result.found.chosen != first
     assert result.test is not None
     assert result.found.scored == undisturbed[1].found.scored
+
+
+def test_where_time_is_up_finalists_count_by_the_seeds_that_there_was_time_for(
+    tmp_path: Path, undisturbed: tuple[Path, SearchResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = undisturbed[1].found.retrained
+    networks = len({one.id for one in whole})
+    assert networks > 2
+
+    all_once = found_in_time(tmp_path / "most", networks + 1, monkeypatch)
+    first_alone = found_in_time(tmp_path / "least", 1, monkeypatch)
+
+    assert all_once.set_apart == ()
+    assert {(one.id, one.of) for one in all_once.retrained} == {(one.id, one.of) for one in whole}
+    counts = {one.id: len(one.validation) for one in all_once.retrained}
+    assert sorted(counts.values()) == [1] * (networks - 1) + [2]
+    by_id = {one.id: one for one in whole}
+    for one in all_once.retrained:
+        assert one.validation == by_id[one.id].validation[: counts[one.id]]
+        assert one.test == by_id[one.id].test[: counts[one.id]]
+    assert {one.id for one in first_alone.retrained} == {first_alone.chosen}
+    late = {one.id for one in first_alone.set_apart}
+    assert late == {one.id for one in whole} - {first_alone.chosen}
+
+
+def found_in_time(folder: Path, trainings: int, monkeypatch: pytest.MonkeyPatch) -> Front:
+    """Search a project which has time for so many trainings in full."""
+    from evener.train import fit, retrain
+
+    left = iter(range(trainings))
+
+    def train(*args: Any, **choices: Any) -> Any:  # noqa: ANN401 - a stand-in
+        if next(left, None) is None:
+            raise retrain._LateError
+        return fit.train_network(*args, **choices)
+
+    monkeypatch.setattr(retrain, "train_network", train)
+    return search_project(write_project(folder)).found
 
 
 def count_trials(monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -64,7 +64,7 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Retrained(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A network that was trained in full, from scratch, once for each seed.
+    """A network that was trained in full, from scratch, once for each seed there was time for.
 
     Attributes:
         id: of the network.

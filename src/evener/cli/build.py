@@ -43,6 +43,7 @@ def command(*, project: Path, as_json: bool) -> int:
                 "board": result.board,
                 "delivered": result.card.family,
                 "recommended": result.card.recommended,
+                "warnings": result.warnings,
             }
         )
     else:

@@ -111,6 +111,7 @@ def _print(result: "SearchResult", project: Path, *, as_json: bool) -> None:
                 "front": result.front,
                 "set_apart": result.found.set_apart,
                 "edge": result.found.edge,
+                "warnings": result.found.warnings,
             }
         )
         return

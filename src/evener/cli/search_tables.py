@@ -19,10 +19,11 @@ def front_table(front: Front) -> Group:
     """Lay out the networks that no other beats."""
     by_id = {one.score.id: one for one in front.scored}
     rows = [_row(front, by_id[id_]) for id_ in front.front]
-    seeds = max((len(one.test) for one in front.retrained), default=0)
+    seeds = sorted({len(one.test) for one in front.retrained})
     title = f"the front of {count(len(front.scored), 'network')}, cheapest first"
     if seeds:
-        title += f"; trained in full: mean and deviation of {count(seeds, 'seed')}"
+        fewer = f"{seeds[0]} to " if len(seeds) > 1 else ""
+        title += f"; trained in full: mean and deviation of {fewer}{count(seeds[-1], 'seed')}"
     return table(
         title,
         (
@@ -59,7 +60,7 @@ def planned_costs(front: Front, one: Scored) -> list[str]:
 
 
 def _spread(found: tuple[float, ...]) -> str:
-    return f"{fmean(found):.4f} ± {stdev(found):.4f}"
+    return f"{fmean(found):.4f}" + (f" ± {stdev(found):.4f}" if len(found) > 1 else "")
 
 
 def held_against(result: "SearchResult") -> list[RenderableType]:

@@ -11,6 +11,7 @@ from evener.report.data_edge import data_edge
 from evener.report.document import table
 from evener.report.lineage import lineage
 from evener.report.markup import tag
+from evener.units import count
 
 _NAMES: Final = {"front": "the search", "random": "random search", "fixed": "fixed network"}
 
@@ -135,8 +136,10 @@ def _retrained(front: Front) -> list[Element]:
     head = ("network", "found by", f"{front.metric}, shortly trained", "in full", "test")
     made = []
     if front.retrained:
+        seeds = sorted({len(one.validation) for one in front.retrained})
+        fewer = f"{seeds[0]} to " if len(seeds) > 1 else ""
         text = (
-            f"Trained in full from {len(front.retrained[0].validation)} seeds each, least to most; "
+            f"Trained in full from {fewer}{count(seeds[-1], 'seed')} each, least to most; "
             f"the choice is by the validation split.{_unpruned(front)}"
         )
         made = [tag("p", text, class_="note"), table(head, rows, numbers=(2, 3, 4))]

@@ -20,7 +20,7 @@ from evener.train.head import Head
 from evener.train.loop import OnEpoch, one_thread, train
 from evener.train.metrics import quality
 from evener.train.model import Classifier, predict
-from evener.train.shrink import Shrink, layers_of, smaller
+from evener.train.shrink import Shrink, prunable_layers, smaller
 
 _GENTLY: Final = 1 / 3  # of the learning rate, once units were taken out
 
@@ -132,7 +132,7 @@ def train_network(
         known = {} if section.refit else _quality(model, dataset, "validation")
         architecture, left = smaller(model, before, features, targets, shrink, section.prune)
         model = begin(architecture)
-        layers_of(model, architecture).fill(left)
+        prunable_layers(model, architecture).fill(left)
         learn(model, architecture, section.passes - section.epochs, _GENTLY)
         pruned = Pruned(
             share=section.prune,

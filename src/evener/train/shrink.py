@@ -62,12 +62,12 @@ def smaller(
     Raises:
         InputError: it is neither a graph of layers nor of blocks.
     """
-    layers = layers_of(model, network)
+    layers = prunable_layers(model, network)
     with one_thread():
         return shrink(network, layers.read(), _gradients(model, layers, features, targets), share)
 
 
-def layers_of(model: Classifier, network: Network) -> GraphLayers | ConvLayers:
+def prunable_layers(model: Classifier, network: Network) -> GraphLayers | ConvLayers:
     """Return the layers of a model, whose weights can be read and written.
 
     Raises:

@@ -26,9 +26,9 @@ from evener.artifacts.score import Score
 from evener.artifacts.train_section import ClassWeight
 from evener.data.dataset import Dataset
 from evener.errors import InputError
+from evener.train.evaluator import LOSS, Evaluation, Evaluator
 from evener.train.fit import augmentation_of, ends_of
 from evener.train.head import importance, smoothed, target_scaling
-from evener.train.judge import LOSS, Judge, Judged
 from evener.train.loop import one_thread
 from evener.train.model import standardisation_for
 from evener.train.population.course import Course
@@ -109,7 +109,7 @@ class Tried:
     Attributes:
         score: of the network.
         learned: the weights that it ended with; None where it has no quality, or of blocks.
-        difference: between answers to the validation rows and what was wanted, see `Judged`;
+        difference: between answers to the validation rows and what was wanted, see `Evaluation`;
             infinite where it has no quality.
     """
 
@@ -234,10 +234,10 @@ def _scored(
     )
     seen, expected_RO = dataset.examples("validation")
     inputs = torch.from_numpy((seen - mean) * scale)
-    judge = Judge(individuals, task, inputs, expected_RO, scaling, terms.device)
+    evaluator = Evaluator(individuals, task, inputs, expected_RO, scaling, terms.device)
 
     def goes_on(which: Sequence[int], states: Sequence[State]) -> Sequence[bool]:
-        errors = [1 - one.quality for one in judge.qualities(which, states)]
+        errors = [1 - one.quality for one in evaluator.qualities(which, states)]
         told = [(error, *trials[index].costs) for error, index in zip(errors, which, strict=True)]
         return [True] * len(which) if go_on is None else go_on(told)
 
@@ -264,7 +264,7 @@ def _scored(
             place=Place(device=terms.device, chunk=_chunk(trials, terms)),
         )
         good = [index for index, one in enumerate(states) if one.status in ("trained", "stopped")]
-        found = judge.qualities(good, [states[index] for index in good])
+        found = evaluator.qualities(good, [states[index] for index in good])
     qualities = dict(zip(good, found, strict=True))
     return [
         _tried(trial, ends, states[index], qualities.get(index))
@@ -343,7 +343,7 @@ def _begun(trial: Trial, member: Member, ends: Ends, terms: Terms) -> Weights | 
     return draw_divided(member, masks) if masks else None
 
 
-def _tried(trial: Trial, ends: Ends, state: State, found: Judged | None) -> Tried:
+def _tried(trial: Trial, ends: Ends, state: State, found: Evaluation | None) -> Tried:
     score = _score(trial, ends, state, found)
     if found is None or score.quality is None:
         return Tried(score)
@@ -351,7 +351,7 @@ def _tried(trial: Trial, ends: Ends, state: State, found: Judged | None) -> Trie
     return Tried(score, learned, found.difference)
 
 
-def _score(trial: Trial, ends: Ends, state: State, found: Judged | None) -> Score:
+def _score(trial: Trial, ends: Ends, state: State, found: Evaluation | None) -> Score:
     network = trial.network
     score = Score(
         id=network.id,

@@ -35,6 +35,7 @@ class BuildResult(msgspec.Struct, frozen=True, kw_only=True):
         plan: the plan of the network.
         board: the board whose simulated processors it was judged on; None for this machine.
         card: the card of the network.
+        warnings: of the search's settings, for people.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -46,6 +47,7 @@ class BuildResult(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan
     card: Card
     board: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def build_project(
@@ -102,4 +104,5 @@ def build_project(
         plan=plan.value,
         card=card.value,
         board=profile.value.machine.host if trace.value.simulated else None,
+        warnings=front.value.warnings,
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _GROWTH: Final = 3  # a part of so many of the evaluations goes into development, at most
 
 
-def settings_of(grounds: "Grounds", epochs: int) -> Settings:
+def settings_from_project(grounds: "Grounds", epochs: int) -> Settings:
     """Return the settings of Algorithm 1 that a project's [search] comes to.
 
     Args:

@@ -34,7 +34,7 @@ from evener.search.layer_space import LayerSpace
 from evener.search.random_search import RandomSearch
 from evener.search.rivals import Prices, Rivals, best_quality
 from evener.workflow.coevolution import widest
-from evener.workflow.coevolution_settings import rounds_of, settings_of, trainings_of
+from evener.workflow.coevolution_settings import rounds_of, settings_from_project, trainings_of
 from evener.workflow.trained_sets import Lesson, SpentError, Trained, TrainedSets
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class Coevolving:
             hear=hear,
             compete=lambda: self._grown,
         )
-        settings = settings_of(self._grounds, epochs)
+        settings = settings_from_project(self._grounds, epochs)
         with suppress(SpentError):  # what was trained until then counts
             coevolve(
                 settings,

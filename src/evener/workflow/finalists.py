@@ -27,7 +27,7 @@ class Finals:
     """What training in full came to.
 
     Attributes:
-        retrained: networks whose trainings all ended well.
+        retrained: networks whose trainings ended well, those that there was time for.
         set_apart: trainings that came to nothing, and why.
         chosen: id of the network to keep.
     """
@@ -85,7 +85,8 @@ class Finalists:
         for one in of_front:
             full = next((r for r in retrained if (r.id, r.of) == (one.id, "front")), None)
             if full is not None:
-                spread = stdev(full.validation) / len(full.validation) ** 0.5
+                trained = len(full.validation)
+                spread = stdev(full.validation) / trained**0.5 if trained > 1 else 0.0
                 rated.append(Rated(one.id, one.costs, full.quality, hypot(one.error, spread)))
         chosen = choose(rated, self.quality) if rated else of_front[0]
         return Finals(tuple(retrained), tuple(set_apart), chosen.id)
@@ -93,16 +94,18 @@ class Finalists:
     def _train(
         self, runs: "Sequence[tuple[Finder, Candidate]]"
     ) -> tuple[list[Retrained], list[SetApart]]:
-        from evener.train.retrain import Found, Full, train_in_full
+        from evener.train.retrain import LATE, Found, Full, train_in_full
         from evener.workflow.pruning import shrink
         from evener.workflow.search_setup import spread_of
 
         train = self.train.plain
         wanted = {one.id: one for _, one in runs}
+        # Seed by seed: where time is up, all have been trained from some, in place of a few from
+        # all.
         parts = [
             Full(network=one, spread=spread_of(one, self.section), seed=train.seed + number)
-            for one in wanted.values()
             for number in range(self.section.seeds)
+            for one in wanted.values()
         ]
         act = partial(train_in_full, self.rows, train, self.deadline, shrink=shrink)
 
@@ -118,6 +121,9 @@ class Finalists:
                 found[part.network.id].append(result)
             else:
                 gone[part.network.id].append((part.seed, result.message))
+        for id_, some in found.items():
+            if some:  # a seed for which there was no time tells nothing about a network
+                gone[id_] = [one for one in gone[id_] if one[1] != LATE.message]
         retrained = [
             Retrained(
                 id=one.id,

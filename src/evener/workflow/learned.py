@@ -11,7 +11,7 @@ from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import Network
 from evener.artifacts.search_state import SearchState
 from evener.errors import InvalidFileError
-from evener.workflow.weight_files import arrays_of, read_arrays, weights_of, write_arrays
+from evener.workflow.weight_files import arrays_of, read_arrays, weights_from_arrays, write_arrays
 
 if TYPE_CHECKING:
     from evener.train.population.weights import Weights
@@ -74,7 +74,7 @@ class Learned:
         try:
             arrays = read_arrays(path)
             network = msgspec.json.decode(arrays.pop(_NETWORK).tobytes(), type=LayerGraph)
-            return network, weights_of(arrays)
+            return network, weights_from_arrays(arrays)
         except (InvalidFileError, ValueError, KeyError, msgspec.MsgspecError) as error:
             raise InvalidFileError(
                 f"{path} does not hold what a network learned ({error}): remove its folder, and "

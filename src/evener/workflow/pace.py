@@ -9,6 +9,7 @@ SHARE: Final = 0.75
 """Of the budget, that generations may take; training the best in full has the rest."""
 
 _FEWEST: Final = 12  # networks that are to be tried, whatever the budget
+_FIRST: Final = 2  # times the children, at most, are what the first generation of some begins with
 _FEW: Final = 2  # networks of the smallest generation
 
 
@@ -51,6 +52,31 @@ def epochs_of(
     if not each_s:
         return section.epochs
     return max(min(section.epochs, int(limit_s / (2 * networks * each_s))), 1)
+
+
+def first_children_of(
+    section: SearchSection, each_s: float | None, epochs: int, limit_s: float
+) -> int:
+    """Return how many children a generation may have before any generation has told of the pace.
+
+    So many that the first, of up to twice as many networks and as many of random search, is over in
+    time if they are trained one after another, which is slower than together.
+
+    Args:
+        section: population that was asked for.
+        each_s: how long a middling network takes for an epoch, in seconds; None if nobody knows.
+        epochs: of a trial.
+        limit_s: time for all trials, in seconds.
+
+    Example:
+        >>> section = SearchSection(population=10)
+        >>> first_children_of(section, 0.1, 15, 450.0), first_children_of(section, 5.0, 1, 90.0)
+        (10, 4)
+    """
+    if not each_s:
+        return section.population
+    affordable = limit_s / (2 * _FIRST * each_s * epochs)
+    return max(min(section.population, int(affordable)), _FEW)
 
 
 def children_of(section: SearchSection, pace: Pace) -> int:

@@ -32,7 +32,7 @@ from evener.workflow.generations import evolve
 from evener.workflow.learned import Learned
 from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
-from evener.workflow.pace import SHARE, Pace, children_of, epochs_of
+from evener.workflow.pace import SHARE, Pace, children_of, epochs_of, first_children_of
 from evener.workflow.search_keys import COURSE, TRIALS, keys_of
 from evener.workflow.search_progress import progress_of
 from evener.workflow.trained_sets import Lesson
@@ -221,6 +221,9 @@ class Searching:
             epoch_s = self._trials().epoch_s(fixed)
             few = {} if isinstance(self._rivals, Rivals) else {"networks": self._rivals.expected}
             self._epochs = epochs_of(self._section, epoch_s, limit_s, **few)
+            if isinstance(self._rivals, Rivals) and self._children is None:
+                self._children = first_children_of(self._section, epoch_s, self._epochs, limit_s)
+                self._rivals.turn(self._algorithm())
         if isinstance(self._rivals, Rivals):
             evolve(
                 self._rivals,

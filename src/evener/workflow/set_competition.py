@@ -9,14 +9,14 @@ from evener.artifacts.search_section import CreditName
 from evener.search.competition import sweep
 
 if TYPE_CHECKING:
-    from evener.train.judge import Judged
+    from evener.train.evaluator import Evaluation
     from evener.train.population.weights import Weights
     from evener.train.trials import Tried
 
 
 def contest(
     found: "Sequence[Tried]",
-    judge: "Callable[[Sequence[Weights]], Sequence[Judged]]",
+    evaluate: "Callable[[Sequence[Weights]], Sequence[Evaluation]]",
     *,
     credit: CreditName = "best",
 ) -> "list[Tried]":
@@ -24,7 +24,7 @@ def contest(
 
     Args:
         found: what training the weight sets of one network came to.
-        judge: finds out how good weights of the network are.
+        evaluate: finds out how good weights of the network are.
         credit: by which errors a layer is judged, see `evener.search.competition.sweep`.
 
     Returns:
@@ -43,18 +43,18 @@ def contest(
     won = sweep(
         list(rows.values()),
         known,
-        lambda batch: [one.difference for one in judge([weights_of(net) for net in batch])],
+        lambda batch: [one.difference for one in evaluate([weights_of(net) for net in batch])],
         credit=credit,
     )
     if not won.error < min(known):
         return list(found)
     worst = max(rows, key=lambda index: found[index].difference)
     champion = weights_of(won.champion)
-    [judged] = judge([champion])
+    [evaluation] = evaluate([champion])
     score = msgspec.structs.replace(
-        found[worst].score, quality=judged.quality, quality_error=judged.error
+        found[worst].score, quality=evaluation.quality, quality_error=evaluation.error
     )
     return [
-        Tried(score, champion, judged.difference) if index == worst else one
+        Tried(score, champion, evaluation.difference) if index == worst else one
         for index, one in enumerate(found)
     ]

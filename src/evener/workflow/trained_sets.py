@@ -23,11 +23,11 @@ from evener.artifacts.search_section import CreditName
 from evener.errors import InvalidFileError
 from evener.workflow.chunks import Crew
 from evener.workflow.trial_batches import lost_part
-from evener.workflow.weight_files import arrays_of, read_arrays, weights_of, write_arrays
+from evener.workflow.weight_files import arrays_of, read_arrays, weights_from_arrays, write_arrays
 
 if TYPE_CHECKING:
     from evener.search.coevolution.hyperparameters import Hyperparameters
-    from evener.train.judge import Judged
+    from evener.train.evaluator import Evaluation
     from evener.train.population.individual import Individual
     from evener.train.population.inherit import Parent
     from evener.train.population.weights import Weights
@@ -113,11 +113,11 @@ class TrainedSets:
         hear: Callable[[Sequence[Trained]], object],
         compete: Callable[[], bool],
     ) -> None:
-        from evener.train.weight_judge import WeightJudge
+        from evener.train.weight_evaluator import WeightEvaluator
 
         self._lesson, self._folder = lesson, folder
         self._allow, self._until, self._hear, self._compete = allow, until, hear, compete
-        self._judge = WeightJudge(lesson.rows.dataset())
+        self._evaluator = WeightEvaluator(lesson.rows.dataset())
         self._made: dict[str, Callable[[], Parent | None]] = {}
         # Networks that a set, or what it goes on from, was of.
         self._owners: dict[str, tuple[str, ...]] = {}
@@ -201,12 +201,12 @@ class TrainedSets:
         pairs = list(zip(sets, networks, strict=True))
         unknown = [pair for pair in dict.fromkeys(pairs) if pair not in self._found]
         whole = {pair: known for pair in unknown if (known := self._made[pair[0]]()) is not None}
-        judged = self._judge(
+        found = self._evaluator(
             [self._individual(network, 0) for _, network in whole],
             [weights for _, weights in whole.values()],
         )
         self._found |= dict.fromkeys(unknown, inf)
-        self._found |= {pair: one.difference for pair, one in zip(whole, judged, strict=True)}
+        self._found |= {pair: one.difference for pair, one in zip(whole, found, strict=True)}
         return [
             self._lesson.fitness(network, self._found[set_, network]) for set_, network in pairs
         ]
@@ -267,11 +267,11 @@ class TrainedSets:
                 made += some
                 continue
             individual = self._individual(alike[0], 0)
-            made += contest(some, partial(self._judged, individual), credit=self._lesson.credit)
+            made += contest(some, partial(self._evaluate, individual), credit=self._lesson.credit)
         return made
 
-    def _judged(self, individual: "Individual", batch: "Sequence[Weights]") -> "list[Judged]":
-        return self._judge([individual] * len(batch), batch)
+    def _evaluate(self, individual: "Individual", batch: "Sequence[Weights]") -> "list[Evaluation]":
+        return self._evaluator([individual] * len(batch), batch)
 
     def _write(self, path: Path, found: "Sequence[Tried]") -> None:
         known = [(one.score, None if one.learned is None else one.difference) for one in found]
@@ -297,7 +297,7 @@ class TrainedSets:
     def _kept(self, path: Path, index: int, network: LayerGraph, seed: int) -> "Parent | None":
         if self._found[f"{path.stem}-{index}", network] == inf:
             return None
-        weights = weights_of(self._arrays(path), f"{index} ")
+        weights = weights_from_arrays(self._arrays(path), f"{index} ")
         return self._individual(network, seed), weights
 
     def _drawn(self, network: LayerGraph, seed: int) -> "Parent":
@@ -329,7 +329,7 @@ class TrainedSets:
     def _individual(self, network: LayerGraph, seed: int) -> "Individual":
         from evener.train.population.decoded import individual_of
 
-        ends, spread = self._judge.ends, self._lesson.spread(network)
+        ends, spread = self._evaluator.ends, self._lesson.spread(network)
         return individual_of(
             network,
             ends.features,

@@ -30,7 +30,7 @@ def arrays_of(weights: "Weights", name: str = "") -> dict[str, Any]:
     return arrays | {f"{name}{_BIAS} {number}": one for number, one in enumerate(weights.biases)}
 
 
-def weights_of(arrays: Mapping[str, Any], name: str = "") -> "Weights":
+def weights_from_arrays(arrays: Mapping[str, Any], name: str = "") -> "Weights":
     """Return the weights whose arrays begin with a name; the inverse of `arrays_of`.
 
     Raises:

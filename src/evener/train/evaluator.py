@@ -26,7 +26,7 @@ LOSS: Final[dict[Task, LossName]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Evaluation:
     """How good some answers are.
 
     Attributes:
@@ -42,7 +42,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judge:
+class Evaluator:
     """Finds out how good states of training are.
 
     Attributes:
@@ -61,13 +61,15 @@ class Judge:
     scaling: tuple[NDArray[np.float64], NDArray[np.float64]]
     device: str
 
-    def qualities(self, which: Sequence[int], states: Sequence[State]) -> list[Judged]:
+    def qualities(self, which: Sequence[int], states: Sequence[State]) -> list[Evaluation]:
         """Return how good the answers of each are."""
-        return self.judge(
+        return self.evaluate(
             [self.individuals[index] for index in which], [state.weights for state in states]
         )
 
-    def judge(self, individuals: Sequence[Member], weights: Sequence[Weights]) -> list[Judged]:
+    def evaluate(
+        self, individuals: Sequence[Member], weights: Sequence[Weights]
+    ) -> list[Evaluation]:
         """Return how good the answers of some individuals are, whatever the trials are."""
         answers = answer_population(
             individuals,
@@ -76,15 +78,17 @@ class Judge:
             LOSS[self.task],
             device=self.device,
         )
-        return [self._judged(one.numpy()) for one in answers]
+        return [self._evaluation(one.numpy()) for one in answers]
 
-    def _judged(self, answers_RO: NDArray[np.float32]) -> Judged:
+    def _evaluation(self, answers_RO: NDArray[np.float32]) -> Evaluation:
         given, unit_O = answers_RO, np.ones(answers_RO.shape[1])
         if self.task == "numbers":
             mean_O, unit_O = self.scaling
             given = (answers_RO * unit_O + mean_O).astype(np.float32)
         if not np.isfinite(given).all():
-            return Judged(-inf, 0.0, inf)  # of rows far beyond those that it learned from
+            return Evaluation(-inf, 0.0, inf)  # of rows far beyond those that it learned from
         found = quality(self.task, self.targets_RO, given)[MAIN_METRIC[self.task]]
         difference = np.abs((given.astype(np.float64) - self.targets_RO) / unit_O).mean()
-        return Judged(found, standard_error(self.task, self.targets_RO, given), float(difference))
+        return Evaluation(
+            found, standard_error(self.task, self.targets_RO, given), float(difference)
+        )
