@@ -224,6 +224,11 @@ def test_the_state_of_another_search_is_refused(other: dict[str, Any], message: 
         Evolution(**{**own, "seed": 5, "objectives": 2, **other}, state=started("paper").state())
 
 
+def test_the_state_of_an_earlier_version_is_refused() -> None:
+    with pytest.raises(InputError, match="its schema is 3, that of the state 2; begin anew"):
+        started("paper", state=started("paper").state() | {"schema": 2})
+
+
 def test_lambda_is_the_share_of_offspring_that_were_new() -> None:
     evolution = Evolution(SPACE, RandomSearch(SPACE, children=40), seed=1)
     networks = evolution.ask()
