@@ -30,7 +30,8 @@ from evener.workflow.auto import (
     ranks_here,
 )
 from evener.workflow.selfcheck import SelfCheck
-from evener.workflow.training import TrainingWish, prepare_training
+from evener.workflow.training import prepare_training
+from evener.workflow.training_wish import TrainingWish
 
 CORE = Calibration(
     processor="a core",

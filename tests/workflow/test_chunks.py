@@ -1,7 +1,9 @@
 """Parts of a work in pools: the same results anywhere, and nothing lost with a process."""
 
+import multiprocessing
 import os
 import signal
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -78,6 +80,24 @@ def test_a_part_that_kills_every_process_is_given_up_and_the_others_are_not() ->
 def test_what_a_part_raises_is_raised() -> None:
     with Crew[str, int](Here) as crew, pytest.raises(ValueError, match="invalid literal"):
         crew.map(int, ["1", "x"], len)
+
+
+def test_a_pool_that_an_exception_leaves_has_no_thread_and_no_process_any_more() -> None:
+    threads, processes = set(threading.enumerate()), set(multiprocessing.active_children())
+
+    with pytest.raises(InterruptedError):
+        leave_early()
+
+    # The interpreter would wake the thread at its end, which may be closing what it is woken by.
+    assert set(threading.enumerate()) <= threads
+    assert set(multiprocessing.active_children()) <= processes
+
+
+def leave_early() -> None:
+    with process_pool(2) as pool:
+        assert list(pool.map(doubled, range(4))) == [0, 2, 4, 6]
+        pool.submit(stop, 1)
+        raise InterruptedError
 
 
 def test_what_is_left_to_do_is_dropped_where_a_part_raises() -> None:

@@ -22,7 +22,8 @@ from evener.workflow.build import build_project
 from evener.workflow.ranks import find_launcher
 from evener.workflow.search import search_project
 from evener.workflow.search_setup import limits_of, space_of
-from evener.workflow.training import TrainingWish, prepare_training
+from evener.workflow.training import prepare_training
+from evener.workflow.training_wish import TrainingWish
 
 pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
 pytestmark = pytest.mark.usefixtures("simple_models_once")

@@ -15,6 +15,7 @@ import msgspec
 import psutil
 import pytest
 
+from evener.artifacts.dataset import DatasetFacts
 from evener.artifacts.files import load
 from evener.artifacts.front import Front
 from evener.artifacts.search_state import SearchState
@@ -187,6 +188,30 @@ def test_the_first_generation_of_slow_networks_is_small_and_short(
     assert state.epochs == 1
     # Two children, and twice as many to begin with; the later ones follow the true speed.
     assert state.generations[0].evaluations == 4
+
+
+def test_where_not_even_an_epoch_fits_trials_learn_from_fewer_rows_and_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = write_project(tmp_path / "project")
+    monkeypatch.setattr("evener.workflow.pace._LEAST_ROWS", 5)
+    with monkeypatch.context() as slow:
+        slow.setattr(TrialBatches, "epoch_s", lambda *_: 60.0)
+        short = search_project(project, budget="4 min").found
+        again = search_project(project, budget="5 min").found
+    state = load(project / ".evener" / "search.json", SearchState).value
+
+    long = search_project(project, budget="10 min").found
+
+    after = load(project / ".evener" / "search.json", SearchState).value
+    # 180 of 240 s for 24 networks of 60 s: an eighth of the rows.
+    train = load(project / ".evener" / "dataset.json", DatasetFacts).value.rows["train"]
+    assert (state.epochs, state.rows, state.budget_s) == (1, train // 8, 240.0)
+    [said] = short.warnings
+    assert said.startswith(f"budget: trials have 1 epoch over {train // 8} rows in place of 3")
+    assert {one.score.id for one in short.scored} <= {one.score.id for one in again.scored}
+    # With more than twice the time the short trials are not worth keeping.
+    assert (after.epochs, after.rows, long.warnings) == (3, None, ())
 
 
 def test_what_a_search_depends_on_is_in_its_state(searched: Path) -> None:

@@ -19,7 +19,7 @@ from evener.train.shape import Shape
 from evener.train.sharding import count_weights
 from evener.train.sweep import Cell, Held
 from evener.workflow.sweep import SweepWish, prepare_sweep, sweep_over_ranks
-from evener.workflow.training import TrainingWish
+from evener.workflow.training_wish import TrainingWish
 
 TRAINING = TrainingWish(
     widths=(64, 20, 20, 10),

@@ -12,7 +12,8 @@ from evener.artifacts.front import Front, Scored
 from evener.artifacts.score import Score
 from evener.artifacts.topology import Topology
 from evener.errors import InputError, InvalidFileError
-from evener.workflow.training import Optimiser, TrainingWish, prepare_training
+from evener.workflow.training import prepare_training
+from evener.workflow.training_wish import Optimiser, TrainingWish
 
 DIGITS = {"widths": (64, 20, 10), "data": "digits"}
 

@@ -4,6 +4,8 @@ from typing import ClassVar, Final, Literal
 
 import msgspec
 
+from evener.artifacts.networks import Ends
+
 Task = Literal["classes", "numbers", "labels"]
 """What is predicted: one of several classes, numbers, or any of several labels at once."""
 
@@ -47,3 +49,8 @@ class DatasetFacts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     task: Task = "classes"
     picture: tuple[int, int, int] | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> Ends:
+        """What a network of its rows stands between."""
+        return Ends(features=self.features, outputs=len(self.classes), picture=self.picture)

@@ -21,6 +21,8 @@ class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         epochs: of each trial, where the budget has no time for as many as were asked for; else
             None.
         children: of the next generation, likewise.
+        rows: that a trial learns from, where there is no time for one epoch over all; else None.
+        budget_s: that the search had when these were decided, in seconds.
         full_s: seconds of the search that training in full took; 0 before.
     """
 
@@ -35,6 +37,8 @@ class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     known: tuple[Score, ...] = ()
     epochs: int | None = None
     children: int | None = None
+    rows: int | None = None
+    budget_s: float = 0.0
     full_s: float = 0.0
 
     @property

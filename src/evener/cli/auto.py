@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evener.comm.communicator import Communicator
     from evener.train.over_ranks import TrainingResult
     from evener.workflow.auto import Candidate, Latitude, TrainingChoice
-    from evener.workflow.training import TrainingWish
+    from evener.workflow.training_wish import TrainingWish
 
 Train = Callable[["TrainingWish", "Communicator"], "TrainingResult | None"]
 """Trains on a rank, and returns on the first one what came of it."""

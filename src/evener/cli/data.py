@@ -135,7 +135,7 @@ def _describe(source: Path, column: str | None, *, as_json: bool) -> None:
     """Print the facts of a project's data, or of a file."""
     from evener.artifacts.project import FILE_NAME, DataSection, load_project
     from evener.cli.tables import lay_out
-    from evener.workflow.learn import describe_data
+    from evener.workflow.facts import describe_data
 
     if (source / FILE_NAME).is_file() or source.name == FILE_NAME:
         if column is not None:

@@ -17,7 +17,7 @@ from evener.units import count, show
 if TYPE_CHECKING:
     from evener.comm.communicator import Communicator
     from evener.workflow.sweep import SweepWish
-    from evener.workflow.training import TrainingWish
+    from evener.workflow.training_wish import TrainingWish
 
 EqualWeights = int | Literal["full", "none"]
 

@@ -26,7 +26,7 @@ from evener.units import count, show
 if TYPE_CHECKING:
     from evener.comm.communicator import Communicator
     from evener.train.over_ranks import TrainingResult
-    from evener.workflow.training import (
+    from evener.workflow.training_wish import (
         Hidden,
         Layout,
         OnFailure,

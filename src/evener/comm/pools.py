@@ -27,10 +27,11 @@ def process_pool(workers: int) -> Iterator[Executor]:
         try:
             yield executor
         except BaseException:
-            # Leaving waits for all that was submitted: minutes after Ctrl-C.
-            executor.shutdown(wait=False, cancel_futures=True)
+            # Leaving waits for all that was submitted: minutes after Ctrl-C. It has to wait for the
+            # pool's own thread, which else ends while the interpreter wakes it to end: a traceback.
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
+            executor.shutdown(wait=True, cancel_futures=True)
             raise
 
 

@@ -64,9 +64,9 @@ if TYPE_CHECKING:
     from evener.workflow.sweep import prepare_sweep as prepare_sweep
     from evener.workflow.sweep import sweep_over_ranks as sweep_over_ranks
     from evener.workflow.times import Basis as Basis
-    from evener.workflow.training import TrainingWish as TrainingWish
     from evener.workflow.training import prepare_training as prepare_training
     from evener.workflow.training import train_over_ranks as train_over_ranks
+    from evener.workflow.training_wish import TrainingWish as TrainingWish
     from evener.workflow.verify import verify_training as verify_training
     from evener.workflow.wish import Wish as Wish
 
@@ -92,7 +92,7 @@ _HOME: Final = {
     "Simulation": "served",
     "SweepWish": "sweep",
     "TrainingChoice": "auto",
-    "TrainingWish": "training",
+    "TrainingWish": "training_wish",
     "Wish": "wish",
     "Writing": "frames",
     "bench_networks": "bench",

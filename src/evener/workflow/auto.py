@@ -18,7 +18,7 @@ from evener.workflow.memory import USABLE
 from evener.workflow.opened import Progress
 from evener.workflow.ranks import find_launcher, start_ranks
 from evener.workflow.selfcheck import check_self, known_calibration
-from evener.workflow.training import TrainingWish
+from evener.workflow.training_wish import TrainingWish
 
 if TYPE_CHECKING:
     from evener.train.layout import Layout

@@ -28,11 +28,14 @@ SEARCH_CODE: Final = (
     "workflow/coevolving.py",
     "workflow/finalists.py",
     "workflow/generations.py",
+    "workflow/learned.py",
     "workflow/pace.py",
     "workflow/pruning.py",  # finalists are trained in full
+    "workflow/search_resume.py",
     "workflow/search_setup.py",
     "workflow/searching.py",
     "workflow/set_competition.py",
+    "workflow/shortening.py",
     "workflow/trained_sets.py",
     "workflow/trial_batches.py",
 )

@@ -3,10 +3,8 @@
 Each method is one step, kept by `steps.py`; `build.py` calls them in order.
 """
 
-import os
 import shutil
 from functools import cached_property, partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,14 +14,15 @@ from evener.artifacts.dataset import MAIN_METRIC, DatasetFacts
 from evener.artifacts.files import Kept, digest, file_sha256, write_whole
 from evener.artifacts.front import Front
 from evener.artifacts.layer_graph import Spread
-from evener.artifacts.networks import Ends, Network, chain_of, topology_of
-from evener.artifacts.project import DataSection, Project
+from evener.artifacts.networks import Network, chain_of, topology_of
+from evener.artifacts.project import Project
 from evener.artifacts.requirements import check_metrics
 from evener.artifacts.search_state import SearchState
 from evener.errors import InvalidProjectError
 from evener.workflow.before_refit import before_refit, with_quality
 from evener.workflow.chunks import Crew, Here, Pool
 from evener.workflow.code import SEARCH_CODE, TRAIN_CODE
+from evener.workflow.facts import facts_of, sources_of
 from evener.workflow.final import Task, fit_final
 from evener.workflow.opened import Progress
 from evener.workflow.packages import package_versions
@@ -80,7 +79,7 @@ class Learning:
 
         inputs = {
             "section": self._project.data,
-            "source": self._source(),
+            "source": sources_of(self._project.data, self._folder),
             "code": code_version("data"),
         }
         facts = self._steps.step("data", DatasetFacts, inputs, make)
@@ -134,7 +133,7 @@ class Learning:
         return Wanted(
             section=section,
             train=self._project.train.plain.chooses,
-            ends=_ends_of(facts),
+            ends=facts.ends,
             metric=MAIN_METRIC[facts.task],
             quality=self._project.hard_limit(MAIN_METRIC[facts.task]),
             size_bytes=self._project.hard_limit("size"),
@@ -313,7 +312,7 @@ class Learning:
         if train.dropout:
             from evener.workflow.block_search import picture_of_blocks
 
-            if picture_of_blocks(self._project.search, _ends_of(facts)) is not None:
+            if picture_of_blocks(self._project.search, facts.ends) is not None:
                 raise InvalidProjectError(
                     f"train.dropout = {train.dropout} is for layers, and networks of pictures are "
                     'blocks of convolutions: leave it out, or write search.networks = "layers"',
@@ -332,49 +331,3 @@ class Learning:
     def _tell(self, message: str, done: int = 0, total: int = 0) -> None:
         if self._progress is not None:
             self._progress(message, done, total)
-
-    def _source(self) -> dict[str, str]:
-        """Return what the rows come from: hashes of files, or the package that ships them."""
-        from evener.data.load import files_of
-
-        files = files_of(self._project.data, self._folder)
-        found = {
-            os.path.relpath(path, self._folder): file_sha256(path)
-            for path in files
-            if path.is_file()  # reading says what is wrong with one that is not there
-        }
-        return found or {"scikit-learn": version("scikit-learn")}
-
-
-def describe_data(section: DataSection, folder: Path) -> DatasetFacts:
-    """Say what the rows of a project become.
-
-    Args:
-        section: what the project says about its data.
-        folder: the project, which file names are relative to.
-
-    Raises:
-        InputError: they cannot be read, or nothing can be learned from them.
-    """
-    from evener.data.load import load_dataset
-
-    return facts_of(load_dataset(section, folder))
-
-
-def _ends_of(facts: DatasetFacts) -> Ends:
-    """Return what a network of a dataset stands between."""
-    return Ends(features=facts.features, outputs=len(facts.classes), picture=facts.picture)
-
-
-def facts_of(dataset: "Dataset") -> DatasetFacts:
-    """Return what a later step needs to know of a dataset without its rows."""
-    return DatasetFacts(
-        name=dataset.name,
-        sha256=dataset.sha256,
-        features=dataset.features.shape[1],
-        classes=dataset.classes,
-        rows=dataset.row_counts,
-        task=dataset.task,
-        picture=dataset.picture,
-        notes=dataset.notes,
-    )

@@ -9,6 +9,7 @@ SHARE: Final = 0.75
 """Of the budget, that generations may take; training the best in full has the rest."""
 
 _FEWEST: Final = 12  # networks that are to be tried, whatever the budget
+_LEAST_ROWS: Final = 1000  # that a trial learns from, if there are as many
 _FIRST: Final = 2  # times the children, at most, are what the first generation of some begins with
 _FEW: Final = 2  # networks of the smallest generation
 
@@ -52,6 +53,29 @@ def epochs_of(
     if not each_s:
         return section.epochs
     return max(min(section.epochs, int(limit_s / (2 * networks * each_s))), 1)
+
+
+def rows_of(
+    count: int, each_s: float | None, limit_s: float, *, networks: int = _FEWEST
+) -> int | None:
+    """Return how many rows a trial may learn from where there is no time for one epoch over all.
+
+    Args:
+        count: rows that it would learn from.
+        each_s: how long a middling network takes for them, in seconds; None if nobody knows.
+        limit_s: time for all trials, in seconds.
+        networks: that are to be tried, and as many of random search.
+
+    Returns:
+        None for all of them.
+
+    Example:
+        >>> rows_of(48_000, 0.1, 450.0), rows_of(48_000, 12.0, 30.0)
+        (None, 5000)
+    """
+    share = limit_s / (2 * networks * each_s) if each_s else 1.0
+    rows = max(int(share * count), _LEAST_ROWS)
+    return None if share >= 1 or rows >= count else rows
 
 
 def first_children_of(

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from evener.artifacts.files import Kept, digest, load, save
+from evener.artifacts.files import digest, save
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import TrainSection
 from evener.artifacts.score import Score
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
-from evener.errors import EvenerError, InputError, InvalidFileError
+from evener.errors import EvenerError, InputError
 from evener.search.layer_space import LayerSpace
 from evener.search.rivals import Rivals
 from evener.workflow.chunks import Crew
@@ -32,9 +32,11 @@ from evener.workflow.generations import evolve
 from evener.workflow.learned import Learned
 from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
-from evener.workflow.pace import SHARE, Pace, children_of, epochs_of, first_children_of
-from evener.workflow.search_keys import COURSE, TRIALS, keys_of
+from evener.workflow.pace import SHARE, Pace, children_of
+from evener.workflow.search_keys import TRIALS, keys_of
 from evener.workflow.search_progress import progress_of
+from evener.workflow.search_resume import resume
+from evener.workflow.shortening import shorten
 from evener.workflow.trained_sets import Lesson
 from evener.workflow.trial_batches import TrialBatches, terms_of
 
@@ -107,23 +109,16 @@ class Searching:
         self._wanted, self._section, self._rows = wanted, section, rows
         self._path, self._crew, self._tell, self._clock = path, crew, tell, clock
         self._keys = keys_of(wanted, inputs, planned)
-        kept = self._read()
-        # Of another course of the search, what its trials came to is known all the same.
-        state = None if kept is None or kept.made_from[COURSE] != self._keys[COURSE] else kept
         self._last = Learned(path.with_name("learned"))
         self._learned = self._last if section.inherit else None
-        if state is not None and self._learned is not None and not self._learned.holds(state.value):
-            state = None  # what was learned is not there any more, so that it begins anew
-        scored = () if state is None or not section.inherit else state.value.scored
+        known = resume(path, self._keys, section, self._last)
+        state = known.state
+        scored = () if state is None or not section.inherit else state.scored
         self._heirs = [one.score.id for one in scored]
-        coevolves = section.algorithm == "coevolution"
         self._sets = path.with_name("coevolved")
-        again = not (section.rungs or section.inherit or coevolves)
-        known = kept.value.all_scores if again and kept is not None else ()
-        self._epochs = None if kept is None else kept.value.epochs
-        self._children = None if state is None else state.value.children
+        self._short, self._children = known.short, known.children
         self._full_s = 0.0
-        self._begun = clock() - (0.0 if state is None else state.made.took_s)
+        self._begun = clock() - known.spent_s
         self._prices = prices_of(section, wanted.ends, planned)
         self._space = space_of(section, wanted.ends)
         self._warnings = warnings_of(section, self._space)
@@ -134,12 +129,11 @@ class Searching:
             limits=limits_of(wanted.size_bytes, wanted.ends, planned),
         )
         self._reference = reference_of(section, wanted.quality, wanted.size_bytes, planned)
-        value = None if state is None else state.value
         self._rivals: Rivals[Candidate] | Coevolving
-        if coevolves:
-            self._rivals = self._coevolving(planned, value)
+        if section.algorithm == "coevolution":
+            self._rivals = self._coevolving(planned, state)
         else:
-            self._rivals = self._rivalling(planned, value, known)
+            self._rivals = self._rivalling(planned, state, known.scores)
 
     def _rivalling(
         self, planned: NetworkCost | None, state: SearchState | None, known: Sequence[Score]
@@ -213,17 +207,22 @@ class Searching:
         from evener.workflow.search_setup import fixed_network
 
         self._remove_unneeded()
+        limit_s = SHARE * self._section.budget_s
+        if self._short is None:
+            fixed = fixed_network(self._section, self._wanted.ends)
+            self._short, children = shorten(
+                self._section,
+                self._trials().epoch_s(fixed),
+                limit_s,
+                rows=self._rows.dataset().row_counts["train"],
+                expected=None if isinstance(self._rivals, Rivals) else self._rivals.expected,
+            )
+            if isinstance(self._rivals, Rivals) and self._children is None:
+                self._children = children
+                self._rivals.turn(self._algorithm())
+        self._warnings += self._short.warnings(self._section)
         for warning in self._warnings:
             _LOG.warning("%s", warning)
-        limit_s = SHARE * self._section.budget_s
-        if self._epochs is None:
-            fixed = fixed_network(self._section, self._wanted.ends)
-            epoch_s = self._trials().epoch_s(fixed)
-            few = {} if isinstance(self._rivals, Rivals) else {"networks": self._rivals.expected}
-            self._epochs = epochs_of(self._section, epoch_s, limit_s, **few)
-            if isinstance(self._rivals, Rivals) and self._children is None:
-                self._children = first_children_of(self._section, epoch_s, self._epochs, limit_s)
-                self._rivals.turn(self._algorithm())
         if isinstance(self._rivals, Rivals):
             evolve(
                 self._rivals,
@@ -233,7 +232,9 @@ class Searching:
             )
         else:
             self._rivals.run(
-                lambda: limit_s - self.spent_s, partial(self._after, None), epochs=self._epochs
+                lambda: limit_s - self.spent_s,
+                partial(self._after, None),
+                epochs=self._short.epochs,
             )
         return self._finish()
 
@@ -252,12 +253,9 @@ class Searching:
         self._say()
 
     def _trials(self) -> TrialBatches:
-        section = msgspec.structs.replace(
-            self._section, epochs=self._epochs or self._section.epochs
-        )
         return TrialBatches(
             rows=self._rows,
-            section=section,
+            section=self._section if self._short is None else self._short.of(self._section),
             train=self._wanted.train,
             prices=self._prices,
             crew=self._crew,
@@ -347,18 +345,12 @@ class Searching:
             if one.score.quality is not None
         ]
 
-    def _read(self) -> Kept[SearchState] | None:
-        try:
-            kept = load(self._path, SearchState)
-        except InvalidFileError:
-            return None  # none yet, damaged, or of another version
-        same = kept.made_from.get(TRIALS) == self._keys[TRIALS]
-        return kept if same and COURSE in kept.made_from else None
-
     def _write(self) -> None:
         state = msgspec.structs.replace(
             self._rivals.state(),
-            epochs=self._epochs,
+            epochs=None if self._short is None else self._short.epochs,
+            rows=None if self._short is None else self._short.rows,
+            budget_s=0.0 if self._short is None else self._short.budget_s,
             children=self._children,
             full_s=self._full_s,
         )

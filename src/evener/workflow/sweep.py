@@ -15,7 +15,8 @@ from evener.workflow.cache import keep, recall
 from evener.workflow.opened import Progress
 from evener.workflow.selfcheck import processor_name
 from evener.workflow.steps import code_version
-from evener.workflow.training import TrainingWish, prepare_training
+from evener.workflow.training import prepare_training
+from evener.workflow.training_wish import TrainingWish
 
 if TYPE_CHECKING:
     from evener.comm.communicator import Communicator
