@@ -43,6 +43,7 @@ from evener.workflow.trial_batches import TrialBatches, terms_of
 if TYPE_CHECKING:
     from evener.search.algorithm import Algorithm
     from evener.search.choose import Rated
+    from evener.search.homology import Descent, LayerGenomes
     from evener.train.trials import Rows
     from evener.workflow.search_setup import Candidate
 
@@ -261,6 +262,7 @@ class Searching:
             crew=self._crew,
             clock=self._clock,
             learned=self._learned,
+            space=cast("LayerGenomes", self._space) if self._learned is not None else None,
         )
 
     def _evaluate(
@@ -269,9 +271,9 @@ class Searching:
         *,
         budget_s: float | None,
         seed: int,
-        parents: Mapping[str, Sequence[str]],
+        descents: "Mapping[str, Descent | None]",
     ) -> list[Score]:
-        return self._trials()(batch, budget_s=budget_s, seed=seed, parents=parents)
+        return self._trials()(batch, budget_s=budget_s, seed=seed, descents=descents)
 
     def _algorithm(self) -> "Algorithm":
         from evener.workflow.search_setup import algorithm_of, fixed_network
@@ -313,7 +315,7 @@ class Searching:
         fixed = fixed_network(self._section, self._wanted.ends)
         left_s = max(self._section.budget_s - self.spent_s, 0.0)
         trials = replace(self._trials(), learned=None)  # nobody descends from it
-        [score] = trials([fixed], budget_s=left_s, seed=self._section.seed, parents={})
+        [score] = trials([fixed], budget_s=left_s, seed=self._section.seed, descents={})
         begun_s = self.spent_s
         finals = Finalists(
             section=self._section,
