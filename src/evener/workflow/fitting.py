@@ -116,7 +116,7 @@ def find_network(
             trials = _trials(dataset, effort, crew, clock)
             tried["random search"] = [one.score for one in state.random]
             tried["fixed network"] = list(
-                trials([fixed], budget_s=None, seed=effort.seed, parents={})
+                trials([fixed], budget_s=None, seed=effort.seed, descents={})
             )
     best = {name: best_quality(scores) for name, scores in tried.items()}
     return Found(front[0], {name: one for name, one in best.items() if one is not None})
