@@ -82,6 +82,8 @@ def candidates(content: ReportContent) -> list[Element]:
         "Filled: the one chosen. Joined: those than which no other is both as good and as "
         "cheap. Dashed: simple models, whose cost is counted otherwise."
     )
+    if len(content.front.costs) > 1:
+        caption += " Coloured ones beside the line are cheaper in another cost."
     for cost in content.front.costs:
         chart = accuracy_against_cost(content.front, content.card.baselines, cost)
         if chart is not None:

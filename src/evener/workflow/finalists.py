@@ -81,13 +81,16 @@ class Finalists:
             runs.append(("random", max(drawn, key=_worth).architecture))
         runs.append(("fixed", fixed))
         retrained, set_apart = self._train(runs)
+        deviations = [stdev(one.validation) for one in retrained if len(one.validation) > 1]
+        unknown = max(deviations, default=0.0)  # of one that was trained from one seed alone
         rated = []
         for one in of_front:
             full = next((r for r in retrained if (r.id, r.of) == (one.id, "front")), None)
             if full is not None:
                 trained = len(full.validation)
-                spread = stdev(full.validation) / trained**0.5 if trained > 1 else 0.0
-                rated.append(Rated(one.id, one.costs, full.quality, hypot(one.error, spread)))
+                deviation = stdev(full.validation) if trained > 1 else unknown
+                error = hypot(one.error, deviation / trained**0.5)
+                rated.append(Rated(one.id, one.costs, full.quality, error))
         chosen = choose(rated, self.quality) if rated else of_front[0]
         return Finals(tuple(retrained), tuple(set_apart), chosen.id)
 

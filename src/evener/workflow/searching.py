@@ -32,7 +32,7 @@ from evener.workflow.generations import evolve
 from evener.workflow.learned import Learned
 from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
-from evener.workflow.pace import SHARE, Pace, children_of
+from evener.workflow.pace import SHARE, Pace, children_of, pool_of
 from evener.workflow.search_keys import TRIALS, keys_of
 from evener.workflow.search_progress import progress_of
 from evener.workflow.search_resume import resume
@@ -117,9 +117,10 @@ class Searching:
         self._heirs = [one.score.id for one in scored]
         self._sets = path.with_name("coevolved")
         self._short, self._children = known.short, known.children
+        self._done = 0 if state is None else len(state.generations)
         self._full_s = 0.0
         self._begun = clock() - known.spent_s
-        self._prices = prices_of(section, wanted.ends, planned)
+        self._prices, self._planned = prices_of(section, wanted.ends, planned), planned
         self._space = space_of(section, wanted.ends)
         self._warnings = warnings_of(section, self._space)
         self._base = base_genomes(
@@ -247,7 +248,7 @@ class Searching:
     def _after(self, pace: Pace | None) -> None:
         """Fit the next generation to the time that is left, and write all that is known."""
         if pace is not None and isinstance(self._rivals, Rivals):
-            self._children = children_of(self._section, pace)
+            self._children, self._done = children_of(self._section, pace), pace.done
             self._rivals.turn(self._algorithm())
         self._write()
         self._say()
@@ -275,14 +276,22 @@ class Searching:
         return self._trials()(batch, budget_s=budget_s, seed=seed, descents=descents)
 
     def _algorithm(self) -> "Algorithm":
-        from evener.workflow.search_setup import algorithm_of
+        from evener.workflow.search_setup import algorithm_of, fixed_network
 
+        section, children = self._section, self._children or self._section.population
+        pool = None
+        if self._planned is not None:
+            self._prices([fixed_network(section, self._wanted.ends)])  # to see how long it takes
+            left_s = SHARE * section.budget_s - self.spent_s
+            to_come = section.generations - self._done
+            pool = pool_of(self._planned.each_s, left_s, children=children, to_come=to_come)
         return algorithm_of(
-            self._section,
+            section,
             self._space,
             self._prices,
             reference=self._reference,
             children=self._children,
+            pool=pool,
             seeds=self._base,
         )
 
