@@ -118,7 +118,7 @@ class Searching:
         self._sets = path.with_name("coevolved")
         self._short, self._children = known.short, known.children
         self._done = 0 if state is None else len(state.generations)
-        self._full_s = 0.0
+        self._full_s = self._epoch_s = 0.0  # an epoch of a middling network
         self._begun = clock() - known.spent_s
         self._prices, self._planned = prices_of(section, wanted.ends, planned), planned
         self._space = space_of(section, wanted.ends)
@@ -211,9 +211,10 @@ class Searching:
         limit_s = SHARE * self._section.budget_s
         if self._short is None:
             fixed = fixed_network(self._section, self._wanted.ends)
+            self._epoch_s = self._trials().epoch_s(fixed) or 0.0
             self._short, children = shorten(
                 self._section,
-                self._trials().epoch_s(fixed),
+                self._epoch_s,
                 limit_s,
                 rows=self._rows.dataset().row_counts["train"],
                 expected=None if isinstance(self._rivals, Rivals) else self._rivals.expected,
@@ -324,6 +325,7 @@ class Searching:
             rows=self._rows,
             crew=self._crew,
             deadline=self._begun + self._section.budget_s,
+            least_s=self._epoch_s,
             tell=self._tell or _nobody,
         ).choose(state, rated, fixed)
         self._full_s = self.spent_s - begun_s
