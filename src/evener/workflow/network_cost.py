@@ -23,7 +23,7 @@ from evener.artifacts.requirements import Requirement
 from evener.errors import InfeasibleError
 from evener.network.draft import draft_network, file_bytes
 from evener.network.model import Network
-from evener.plan.board import board_profile
+from evener.plan.board import board_profile, unpowered
 from evener.plan.limits import Limits
 from evener.plan.machine import machine_profile
 from evener.plan.predict import predict_plan
@@ -55,11 +55,12 @@ class NetworkCost:
         ends: inputs and outputs of all networks.
         profile_of: estimates what the segments of a drafted network cost.
         source: hash of what the estimates rest on.
-        requirements: limits to plan within; the hard ones count for `violation`.
+        requirements: of these the hard ones on what a plan or a file comes to are limits.
         objective: what plans are to be best at.
         processors: names of those that may be used; all if None.
 
     Attributes:
+        limited: the requirements that it is held to.
         depends_on: all that a network's cost depends on beside the network, encodable as JSON.
     """
 
@@ -73,19 +74,18 @@ class NetworkCost:
         objective: Objective = "throughput",
         processors: Sequence[str] | None = None,
     ) -> None:
+        self.limited = tuple(one for one in requirements if one.hard and one.name in _FIGURES)
         self.depends_on: Mapping[str, object] = {
             "source": source,
             "code": code_version(*_CODE),
-            "requirements": list(requirements),
+            "requirements": self.limited,
             "objective": objective,
             "processors": processors,
         }
         self._ends = ends
         self._profile_of = profile_of
-        self._limited = tuple(
-            (_FIGURES[one.name], one) for one in requirements if one.hard and one.name in _FIGURES
-        )
-        self._limits = _limits(requirements)
+        self._limited = tuple((_FIGURES[one.name], one) for one in self.limited)
+        self._limits = _limits(self.limited)
         self._objective: Objective = objective
         self._processors = processors
         self._known: dict[str, Cost] = {}
@@ -166,7 +166,7 @@ def cost_on_board(
     Args:
         board: name of a known board, or path of a board's file.
         ends: inputs and outputs of all networks.
-        requirements: limits to plan within.
+        requirements: of these the hard ones are limits to plan within.
         objective: what plans are to be best at.
         processors: names of those that may be used; all if None.
 
@@ -182,6 +182,8 @@ def cost_on_board(
         (['energy_j', 'latency_s', 'period_s', 'size_bytes'], 1230552.0)
     """
     found = load_board(board)
+    if unpowered(found, processors):
+        requirements = _but_energy(requirements)
     return NetworkCost(
         ends,
         partial(board_profile, found, transfers=False),
@@ -205,7 +207,7 @@ def cost_here(
 
     Args:
         ends: inputs and outputs of all networks.
-        requirements: limits to plan within.
+        requirements: of these the hard ones are limits to plan within.
         objective: what plans are to be best at.
         processors: names of those that may be used; all if None.
         runtimes: names of those that may run; all installed ones if None.
@@ -221,18 +223,21 @@ def cost_here(
         ends,
         partial(machine_profile, costs.value),
         source=costs.sha256,
-        requirements=requirements,
+        requirements=_but_energy(requirements),  # which the model of a machine does not know
         objective=objective,
         processors=processors,
     )
 
 
+def _but_energy(requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
+    return tuple(one for one in requirements if one.name != "energy")
+
+
 def _limits(requirements: Sequence[Requirement]) -> Limits:
     limits: dict[str, float] = {}
     for one in requirements:
-        if one.name in _FIGURES:
-            figure = _FIGURES[one.name]  # two latencies limit one figure: the stricter counts
-            limits[figure] = min(one.limit, limits.get(figure, inf))
+        figure = _FIGURES[one.name]  # two latencies limit one figure: the stricter counts
+        limits[figure] = min(one.limit, limits.get(figure, inf))
     return Limits(
         min_rate_hz=limits.get("period_s"),
         max_latency_s=limits.get("latency_s"),

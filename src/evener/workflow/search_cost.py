@@ -1,6 +1,7 @@
 """What the plans of a project's networks cost, where its search needs to know that beforehand."""
 
 from pathlib import Path
+from typing import Final
 
 from evener.artifacts.networks import Ends
 from evener.artifacts.project import Project
@@ -9,15 +10,18 @@ from evener.workflow.opened import Progress
 from evener.workflow.place import path_of
 from evener.workflow.search_setup import OF_PLANS
 
+_LIMITED: Final = ("throughput", "latency_p50", "latency_p99", "energy")  # that are of a plan
+
 
 def planned_cost(
     project: Project, folder: Path, ends: Ends, progress: Progress | None
 ) -> NetworkCost | None:
     """Return what says what a network's best plan comes to; None where nothing asks for it.
 
-    It is asked for where the search is to make it small. Then hard requirements on rate, latency
-    and energy are limits too, which networks are held to before they are trained. A requirement
-    alone is none: where no network keeps it, a build says by how much it is missed.
+    It is asked for where the search is to make it small, and of a board, whose cost model is there,
+    also where a hard requirement limits it. Then hard requirements on rate, latency and energy are
+    limits which networks are held to before they are trained. On this machine a requirement alone
+    is none, as nothing is known before a model is measured: a build says by how much it is missed.
 
     Args:
         project: its search, plan and requirements.
@@ -28,10 +32,9 @@ def planned_cost(
     Raises:
         InputError: no such board.
     """
-    if OF_PLANS.keys().isdisjoint(project.search.costs):
-        return None
     plan = project.plan
-    if plan.board is not None:
+    sought = not OF_PLANS.keys().isdisjoint(project.search.costs)
+    if plan.board is not None and (sought or _limits_plans(project)):
         return cost_on_board(
             path_of(plan.board, folder),
             ends,
@@ -39,6 +42,8 @@ def planned_cost(
             objective=plan.objective,
             processors=plan.named,
         )
+    if not sought:
+        return None
     return cost_here(
         ends,
         requirements=project.requirements,
@@ -46,3 +51,7 @@ def planned_cost(
         processors=plan.named,
         progress=progress,
     )
+
+
+def _limits_plans(project: Project) -> bool:
+    return any(project.hard_limit(name) is not None for name in _LIMITED)
