@@ -118,6 +118,21 @@ def test_the_energy_of_an_answer_is_what_is_metered_while_the_plan_takes_turns(
     assert ">energy</th>" in found.report.read_text()
 
 
+def test_of_limits_that_no_plan_keeps_together_as_many_as_can_be_are_kept(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bench", "plan", "profile"):
+        monkeypatch.setattr(f"evener.workflow.{name}.find_meter", constant_meter)
+    limits = 'throughput = ">= 0.1 /s"\nenergy = "<= 1e-9 J"'
+    change(project, 'size = "<= 1 B ?"', limits)
+    change(project, "[train]", '[plan]\nobjective = "latency"\n[train]')
+
+    found = build_project(project)
+
+    assert found.plan.asked == Asked(max_latency_s=1.0, min_rate_hz=0.1)
+    assert [one.name for one in found.verdicts if not one.holds] == ["energy"]
+
+
 def test_a_wish_for_an_energy_that_nothing_meters_is_not_measured(
     built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

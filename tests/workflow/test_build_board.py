@@ -24,7 +24,7 @@ def append(project: Path, text: str) -> None:
 
 def test_a_project_for_a_board_is_judged_on_simulated_processors(built: Path) -> None:
     append(built, '[plan]\nboard = "khadas-vim3"\nprocessors = ["B", "L"]')
-    change(built, '"<= 1 s"', '"<= 0.1 ms"')
+    change(built, '"<= 1 s"', '"<= 0.1 ms ?"')
 
     first = build_project(built)
 
@@ -39,7 +39,7 @@ def test_a_project_for_a_board_is_judged_on_simulated_processors(built: Path) ->
     assert trace.quality == pytest.approx(card.test, abs=1e-6)  # computed for real
     assert (trace.equal, trace.max_error) == (True, 0.0)
     assert load(state / "comparison.json", Comparison).value.simulated
-    # No plan keeps the limit there: it is missed, not refused.
+    # No plan keeps the limit there, and it is a wish: it is missed, not refused.
     latency = next(one for one in first.verdicts if one.name == "latency_p99")
     assert (latency.value, latency.holds) == (trace.latency_p99_s, False)
     page = first.report.read_text()
@@ -50,6 +50,17 @@ def test_a_project_for_a_board_is_judged_on_simulated_processors(built: Path) ->
     assert build_project(built).ran == ()
     append(built, 'objective = "latency"')
     assert "train" in build_project(built).kept
+
+
+def test_a_hard_limit_that_no_network_keeps_on_the_board_is_told_before_any_is_trained(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evener.search.evolution._PATIENCE", 20)
+    append(built, '[plan]\nboard = "khadas-vim3"')
+    change(built, '"<= 1 s"', '"<= 0.1 ms"')
+
+    with pytest.raises(InputError, match="breaks the hard requirement latency_p99 <= 100 µs, or "):
+        build_project(built)
 
 
 def test_the_energy_of_a_board_is_that_of_the_plan_which_keeps_its_limit(built: Path) -> None:
@@ -82,20 +93,6 @@ def energies_j(found: BuildResult) -> list[float]:
     return [one.energy_j for one in plans if one.energy_j is not None]
 
 
-def test_of_limits_that_no_plan_keeps_together_as_many_as_can_be_are_kept(built: Path) -> None:
-    append(built, '[plan]\nboard = "khadas-vim3"\nobjective = "energy"')
-    change(built, 'size = "<= 1 B ?"', 'throughput = ">= 1 /s"')
-    least_j = build_project(built).plan.energy_j
-    assert least_j is not None
-
-    change(built, '">= 1 /s"', f'">= 1 /s"\nenergy = "<= {least_j / 2} J"')
-    found = build_project(built)
-
-    assert found.plan.energy_j == least_j
-    assert found.plan.asked == Asked(max_latency_s=1.0, min_rate_hz=1.0)
-    assert {one.name for one in found.verdicts if not one.holds} == {"energy"}
-
-
 def test_a_board_file_lies_beside_the_project_file(
     built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +108,7 @@ def test_a_board_file_lies_beside_the_project_file(
     )
     monkeypatch.chdir(built.parent)
 
-    with pytest.raises(InputError, match="toy has no times of network and no cost model"):
+    with pytest.raises(InputError, match="toy has no times of .* and no cost model"):
         build_project(built)
 
 

@@ -13,6 +13,7 @@ from evener.artifacts.plan import Plan
 from evener.artifacts.project import FILE_NAME, load_project
 from evener.artifacts.requirements import Verdict
 from evener.workflow.deliver import Delivery
+from evener.workflow.energy_asked import check_energy_asked
 from evener.workflow.final import check_ranks
 from evener.workflow.learn import Learning
 from evener.workflow.opened import Progress
@@ -72,6 +73,7 @@ def build_project(
     check_packages()
     check_ranks(project.train)  # refused now, not after the search
     check_place(project.plan, folder)
+    check_energy_asked(project, folder)
     with open_steps(folder) as steps:
         learning = Learning(
             folder=folder,

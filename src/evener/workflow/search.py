@@ -20,6 +20,7 @@ from evener.artifacts.search_state import SearchState
 from evener.comm.pools import process_pool
 from evener.errors import InvalidFileError
 from evener.workflow.chunks import Here, Pool
+from evener.workflow.energy_asked import check_energy_asked
 from evener.workflow.learn import Learning
 from evener.workflow.opened import Progress
 from evener.workflow.packages import check_packages
@@ -116,6 +117,7 @@ def search_project(
     folder = folder.parent if folder.name == FILE_NAME else folder
     project = _changed(load_project(folder), algorithm, budget)
     check_packages()
+    check_energy_asked(project, folder)
     with open_steps(folder) as steps:
         learning = Learning(
             folder=folder,

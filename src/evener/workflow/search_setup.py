@@ -12,6 +12,7 @@ from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.front import Beginning
 from evener.artifacts.layer_graph import Activation, LayerGraph, Spread
 from evener.artifacts.networks import Ends, macs, stored, weights
+from evener.artifacts.requirements import Requirement
 from evener.artifacts.search_section import CostName, SearchSection
 from evener.errors import InputError
 from evener.search.algorithm import Algorithm
@@ -288,8 +289,8 @@ def _planned_prices(
     costs = {one.id: cost for one, cost in zip(whole, planned(whole), strict=True)}
     if any(OF_PLANS[name] not in cost for cost in costs.values()):
         raise InputError(
-            f"search.cost = '{name}': nobody knows what processors draw here; plan for a board "
-            "whose file has powers, or write 'period'"
+            f"search.cost asks for '{name}', and nobody knows what plans draw: plan for a board "
+            f"whose file has powers, or write 'period' in place of '{name}'"
         )
     return [costs[one.id][OF_PLANS[name]] if one.id in costs else 0.0 for one in networks]
 
@@ -319,6 +320,24 @@ def limits_of(
         return max(expected / size_bytes - 1, 0.0)
 
     return broken
+
+
+def stated_limits(size_bytes: float | None, planned: NetworkCost | None) -> tuple[str, ...]:
+    """Write the hard requirements that networks are held to before they are trained.
+
+    Args:
+        size_bytes: as for `limits_of`.
+        planned: likewise.
+
+    Example:
+        >>> stated_limits(1e4, None), stated_limits(None, None)
+        (('size <= 10 kB',), ())
+    """
+    if planned is not None:
+        return tuple(map(str, planned.limited))
+    if size_bytes is None:
+        return ()
+    return (str(Requirement(name="size", relation="<=", limit=size_bytes)),)
 
 
 def fixed_network(section: SearchSection, ends: Ends) -> Candidate:

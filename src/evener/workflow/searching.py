@@ -102,10 +102,12 @@ class Searching:
             prices_of,
             reference_of,
             space_of,
+            stated_limits,
             warnings_of,
         )
 
         section = wanted.section
+        self._stated = stated_limits(wanted.size_bytes, planned)
         self._wanted, self._section, self._rows = wanted, section, rows
         self._path, self._crew, self._tell, self._clock = path, crew, tell, clock
         self._keys = keys_of(wanted, inputs, planned)
@@ -312,7 +314,7 @@ class Searching:
         state = self._rivals.state()
         rated = self._front(state)
         if not rated:
-            raise _nothing_found(state.scored, self._section)
+            raise _nothing_found(state.scored, self._section, self._stated)
         fixed = fixed_network(self._section, self._wanted.ends)
         left_s = max(self._section.budget_s - self.spent_s, 0.0)
         trials = replace(self._trials(), learned=None)  # nobody descends from it
@@ -372,12 +374,17 @@ def _nobody(_message: str, _done: int, _of: int) -> None:
     """Hear how far a search is, and do nothing."""
 
 
-def _nothing_found(scored: Sequence[Scored], section: SearchSection) -> EvenerError:
+def _nothing_found(
+    scored: Sequence[Scored], section: SearchSection, stated: Sequence[str]
+) -> EvenerError:
     if not scored:
+        kept, loosen = "", ""
+        if stated:
+            every = "the hard requirement" if len(stated) == 1 else "one of the hard requirements"
+            kept, loosen = f"every one breaks {every} {', '.join(stated)}, or ", "loosen it, or "
         return InputError(
-            f"no network was tried in {section.budget}: every one breaks a limit, such as a hard "
-            "requirement on the size, or the time was up before the first generation ended; "
-            "loosen the limit, or raise search.budget"
+            f"no network was tried in {section.budget}: {kept}the time was up before the first "
+            f"generation ended; {loosen}raise search.budget"
         )
     # A failure is ours to explain; a budget or a learning rate is the project's to change.
     failed = [one for one in scored if one.score.status == "failed"]
