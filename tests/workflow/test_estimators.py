@@ -125,30 +125,43 @@ def test_a_budget_of_no_time_still_tries_one_network() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"networks": 0}, "0 networks to try: give 1 or more"),
-        ({"validation_share": 1.0}, "a validation_share of 1.0: give one between 0 and 1"),
-        ({"depth": 0}, "a depth of 0: give 1 to 50 hidden layers"),
-        ({"learning_rate": 1e38}, "each of 2 networks diverged at a learning rate of 1e"),
-        ({"learning_rate": 1e30}, "training diverged in epoch 1 of 20"),
+        ({"learning_rate": 1e38}, r"each of 2 networks diverged: lower learning_rate=1e\+38"),
+        ({"learning_rate": 1e30}, r"training diverged in epoch 1 of 20: lower learning_rate=1e"),
     ],
 )
-def test_parameters_that_find_nothing_are_named(changed: dict[str, Any], message: str) -> None:
+def test_a_divergence_names_the_learning_rate(changed: dict[str, Any], message: str) -> None:
     x, y = load_iris(return_X_y=True)
 
     with pytest.raises(InputError, match=message):
         EvenerClassifier(**{**TINY, **changed}).fit(x, y)
 
 
-def test_features_beyond_single_precision_are_refused() -> None:
-    with pytest.raises(InputError, match=r"features up to 1e\+39 are infinite in single precision"):
-        EvenerRegressor(**TINY).fit([[1e39], [1.0], [2.0]], [1.0, 2.0, 3.0])
+@pytest.mark.parametrize(
+    ("rows", "wanted", "message"),
+    [
+        ([[1e39], [1.0], [2.0]], [1.0, 2.0, 3.0], r"features up to 1e\+39 are infinite in single"),
+        ([[1.0], [2.0], [3.0]], [1.0, -1e39, 3.0], r"answers up to 1e\+39 are infinite in single"),
+    ],
+)
+def test_numbers_beyond_single_precision_are_refused(
+    rows: list[list[float]], wanted: list[float], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        EvenerRegressor(**TINY).fit(rows, wanted)
+
+
+def test_a_share_of_nearly_all_rows_leaves_one_to_learn_from() -> None:
+    x, y = load_iris(return_X_y=True)
+
+    found = EvenerClassifier(**{**TINY, "validation_share": 0.9999}).fit(x, y)
+
+    assert found.predict(x).shape == (150,)
 
 
 def test_the_defaults_are_those_of_the_search() -> None:
     effort = Effort()
     own = EvenerClassifier().get_params()
 
-    assert own["batch_size"] == effort.batch
     for name in (
         "networks",
         "budget_s",
@@ -156,6 +169,7 @@ def test_the_defaults_are_those_of_the_search() -> None:
         "widths",
         "trial_epochs",
         "epochs",
+        "batch_size",
         "learning_rate",
         "compare",
     ):

@@ -5,6 +5,7 @@ hyperparameters take them as they take any other. Shapes in names: R rows, F fea
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from evener.data.dataset import Dataset, make_dataset
 from evener.data.split import Split
 from evener.errors import InputError, MissingExtraError
 from evener.workflow.fitting import Effort, find_network, train_found
+from evener.workflow.parameters import check_seed, effort_of, share_of
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -85,25 +87,28 @@ class _NetworkEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has
         check_is_fitted(self)
         return export_onnx(self.trained_)
 
+    def _effort(self) -> Effort:
+        """Return what the parameters come to, which are checked here before anything else.
+
+        Raises:
+            InputError: one of them means nothing.
+        """
+        effort = effort_of(self.get_params(deep=False))
+        share_of(self.validation_share)
+        check_seed(self.random_state)
+        return replace(effort, seed=int(check_random_state(self.random_state).randint(_SEEDS)))
+
     def _find(
-        self, x_RF: NDArray[np.float64], answers: NDArray[Any], names: Sequence[str], task: Task
+        self,
+        x_RF: NDArray[np.float64],
+        answers: NDArray[Any],
+        names: Sequence[str],
+        task: Task,
+        effort: Effort,
     ) -> None:
         """Search by a part of the rows, and train what was found on all."""
-        seed = int(check_random_state(self.random_state).randint(_SEEDS))
-        effort = Effort(
-            networks=self.networks,
-            budget_s=self.budget_s,
-            depth=self.depth,
-            widths=tuple(self.widths),
-            trial_epochs=self.trial_epochs,
-            epochs=self.epochs,
-            batch=self.batch_size,
-            learning_rate=self.learning_rate,
-            compare=self.compare,
-            seed=seed,
-        )
         every = np.arange(len(x_RF))
-        train, chosen_by = _parts(answers, task, self.validation_share, seed)
+        train, chosen_by = _parts(answers, task, share_of(self.validation_share), effort.seed)
         searched = _dataset(x_RF, answers, names, task, Split(train, chosen_by, chosen_by))
         whole = _dataset(x_RF, answers, names, task, Split(every, chosen_by, chosen_by))
         found = find_network(searched, effort)
@@ -120,8 +125,8 @@ class _NetworkEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has
 class EvenerClassifier(ClassifierMixin, _NetworkEstimator):  # type: ignore[misc] # as above
     """Tells classes apart by a network that a search finds for the rows.
 
-    The parameters are those of the search: see `evener.workflow.fitting.Effort`; `batch_size` is
-    its `batch`, and `validation_share` of the rows networks are chosen by.
+    The parameters are those of the search: see `evener.workflow.fitting.Effort`;
+    `validation_share` of the rows networks are chosen by.
 
     Attributes:
         classes_: the classes, in the order of the probabilities.
@@ -148,12 +153,13 @@ class EvenerClassifier(ClassifierMixin, _NetworkEstimator):  # type: ignore[misc
 
         Raises:
             ValueError: rows or classes that nothing can be learned from, as scikit-learn says it.
-            InputError: parameters that find nothing.
+            InputError: a parameter that means nothing, or a learning rate that is too high.
         """
+        effort = self._effort()
         x_RF, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, labels_R = np.unique(column_or_1d(y, warn=True), return_inverse=True)
-        self._find(x_RF, labels_R, [str(one) for one in self.classes_], "classes")
+        self._find(x_RF, labels_R, [str(one) for one in self.classes_], "classes", effort)
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -203,14 +209,15 @@ class EvenerRegressor(RegressorMixin, _NetworkEstimator):  # type: ignore[misc] 
 
         Raises:
             ValueError: rows or numbers that nothing can be learned from, as scikit-learn says it.
-            InputError: parameters that find nothing.
+            InputError: a parameter that means nothing, or a learning rate that is too high.
         """
+        effort = self._effort()
         x_RF, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         targets = np.asarray(y, dtype=np.float64)
         self._one_output = targets.ndim == 1
         targets_RO = targets.reshape(len(targets), -1)
         names = [f"output {number}" for number in range(targets_RO.shape[1])]
-        self._find(x_RF, targets_RO, names, "numbers")
+        self._find(x_RF, targets_RO, names, "numbers", effort)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -234,11 +241,9 @@ def _parts(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows to learn from and those to choose by; of few rows all are for both."""
     rows = np.arange(len(answers))
-    if not 0 < share < 1:
-        raise InputError(f"a validation_share of {share}: give one between 0 and 1")
     if len(rows) < _FEWEST:
         return rows, rows
-    kept = max(1, round(share * len(rows)))
+    kept = min(max(1, round(share * len(rows))), len(rows) - 1)
     counts = np.bincount(answers) if task == "classes" else np.zeros(1)
     divisible = (
         task == "classes" and counts.min() > 1 and len(counts) <= min(kept, len(rows) - kept)
@@ -256,12 +261,14 @@ def _dataset(
     task: Task,
     split: Split,
 ) -> Dataset:
-    largest = float(np.abs(x_RF).max())
-    if largest > float(np.finfo(np.float32).max):
-        raise InputError(
-            f"features up to {largest:g} are infinite in single precision, in which "
-            "networks are trained: scale them"
-        )
+    numbers = {"features": x_RF} if task == "classes" else {"features": x_RF, "answers": answers}
+    for what, these in numbers.items():
+        largest = float(np.abs(these).max())
+        if largest > float(np.finfo(np.float32).max):
+            raise InputError(
+                f"{what} up to {largest:g} are infinite in single precision, in which "
+                "networks are trained: scale them"
+            )
     return make_dataset(
         "rows",
         x_RF.astype(np.float32),

@@ -11,7 +11,7 @@ from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.networks import macs
 from evener.artifacts.project import DataSection, TrainSection
 from evener.artifacts.search_section import SearchSection
-from evener.errors import InputError
+from evener.errors import DivergedError, InputError
 from evener.search.layer_space import LayerSpace
 from evener.search.nsga2 import Nsga2
 from evener.search.rivals import Rivals, best_quality
@@ -38,7 +38,7 @@ class Effort:
         widths: units that a layer may have, in ascending order.
         trial_epochs: passes over the rows for each that is tried.
         epochs: passes for the one that is chosen.
-        batch: rows of a step.
+        batch_size: rows of a step.
         learning_rate: at its peak.
         compare: whether as many networks drawn at random, and a fixed one, are tried beside.
         seed: what all chance is drawn from.
@@ -50,7 +50,7 @@ class Effort:
     widths: tuple[int, ...] = (16, 32, 64, 128)
     trial_epochs: int = 15
     epochs: int = 60
-    batch: int = 32
+    batch_size: int = 32
     learning_rate: float = 0.003
     compare: bool = False
     seed: int = 0
@@ -86,13 +86,11 @@ def find_network(
         clock: seconds since 1970.
 
     Raises:
-        InputError: an effort that finds nothing; each network that was tried diverged.
+        InputError: each network that was tried diverged, or could not be scored.
     """
     from evener.train.fit import ends_of
     from evener.workflow.search_setup import fixed_network
 
-    if effort.networks < 1:
-        raise InputError(f"{effort.networks} networks to try: give 1 or more")
     begun = clock()
     with Crew[Any, Any](Here) as crew:
         begin = partial(_search, dataset, effort, crew, clock)
@@ -175,24 +173,32 @@ def train_found(graph: LayerGraph, dataset: "Dataset", effort: Effort = Effort()
     """
     from evener.train.fit import train_network
 
-    return train_network(graph, dataset, _section(effort, effort.epochs))
+    try:
+        return train_network(graph, dataset, _section(effort, effort.epochs))
+    except DivergedError as error:  # which names a key of a project
+        raise DivergedError(
+            f"training diverged in epoch {error.epoch} of {effort.epochs}: lower "
+            f"learning_rate={effort.learning_rate:g}",
+            epoch=error.epoch,
+        ) from error
 
 
 def _nothing_found(tried: Sequence[Scored], effort: Effort) -> InputError:
     if all(one.score.status == "diverged" for one in tried):
         return InputError(
-            f"each of {len(tried)} networks diverged at a learning rate of "
-            f"{effort.learning_rate:g}: lower it"
+            f"each of {len(tried)} networks diverged: lower learning_rate={effort.learning_rate:g}"
         )
     told = next((one.score for one in tried if one.score.status != "diverged"), None)
     why = "" if told is None else f": {told.status}: {told.message}"
-    return InputError(f"none of {len(tried)} networks could be scored{why}; give other rows")
+    return InputError(
+        f"none of {len(tried)} networks could be scored{why}; give other rows, or smaller widths"
+    )
 
 
 def _section(effort: Effort, epochs: int) -> TrainSection:
     return TrainSection(
         epochs=epochs,
-        batch=effort.batch,
+        batch=effort.batch_size,
         learning_rate=effort.learning_rate,
         refit=False,  # whoever calls says by the split which rows are learned from
         seed=effort.seed,
