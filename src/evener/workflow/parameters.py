@@ -8,12 +8,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from evener.artifacts.front import COSTS
+from evener.artifacts.search_section import CostName
 from evener.errors import InputError
 from evener.search.layer_space import DEEPEST
 from evener.workflow.fitting import Effort
 
 _LARGEST: Final = 2**31 - 1  # of what is counted, so that any product of two fits 64 bits
 _LAST_SEED: Final = 2**32 - 1  # of numpy.random.RandomState
+_COUNTED: Final[tuple[CostName, ...]] = ("macs", "weights")  # costs that need no plan
 
 
 def effort_of(given: Mapping[str, Any]) -> Effort:
@@ -45,6 +48,7 @@ def effort_of(given: Mapping[str, Any]) -> Effort:
         epochs=count("epochs"),
         batch_size=count("batch_size"),
         learning_rate=_rate(given["learning_rate"], usual.learning_rate),
+        cost=_cost(given["cost"]),
         compare=_flag("compare", given["compare"]),
     )
 
@@ -121,6 +125,22 @@ def _rate(value: object, usual: float) -> float:
     return rate
 
 
+def _cost(value: Any) -> CostName | tuple[CostName, ...]:  # noqa: ANN401 - the user's
+    costs = (value,) if isinstance(value, str) else value
+    if not isinstance(costs, (tuple, list)) or not all(isinstance(one, str) for one in costs):
+        costs = ()
+    planned = [one for one in costs if one in COSTS and one not in _COUNTED]
+    if planned:
+        raise InputError(
+            f"cost={brief(value)}: the {planned[0]} is that of a plan, and an estimator makes "
+            "none: give 'macs', 'weights' or a tuple of both, or search in a project (evener "
+            "init), where search.cost may be of plans"
+        )
+    if not costs or len(set(costs)) < len(costs) or not set(costs) <= set(_COUNTED):
+        raise _wrong("cost", value, "'macs', 'weights' or a tuple of both")
+    return value if isinstance(value, str) else tuple(costs)  # type: ignore[return-value] # checked
+
+
 def _flag(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise _wrong(name, value, "True or False")
@@ -139,7 +159,7 @@ def _real(value: object) -> float:
     try:
         return float(value)
     except OverflowError:
-        return inf if value > 0 else -inf
+        return inf if value > 0 else -inf  # type: ignore[operator] # numbers.Real has no types
 
 
 def _wrong(name: str, value: object, wanted: str) -> InputError:
