@@ -10,6 +10,7 @@ from typing import Final, Literal
 import msgspec
 import numpy as np
 
+from evener.artifacts.homology import Homology
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.table1 import TABLE_1
 from evener.data.dataset import Dataset
@@ -137,6 +138,17 @@ class Watched:
         return [
             self.sets.begin([one], seed=seed)[0] for one, seed in zip(networks, seeds, strict=True)
         ]
+
+    def cross(
+        self,
+        networks: Sequence[LayerGraph],
+        parents: Sequence[Sequence[str]],
+        homologies: Sequence[Sequence[Homology]],
+    ) -> list[str]:
+        """Make a weight set for each network from others; draw it where nothing is passed on."""
+        if self.forgets is None:
+            return self.sets.cross(networks, parents, homologies)
+        return self.inherit(networks, [sets[0] for sets in parents])
 
     def train(
         self,

@@ -22,6 +22,7 @@ from evener.search.algorithm import Algorithm, Brood, Memory
 from evener.search.algorithms import make_algorithm
 from evener.search.breeding import FREE
 from evener.search.evolution import Evolution
+from evener.search.homology import Descent, LayerGenomes, homologies
 from evener.search.judged import Judged
 from evener.search.paper import Paper
 from evener.search.space import PhenotypeT, Space
@@ -173,7 +174,8 @@ def search(section: SearchSection, dataset: Dataset, seed: int) -> Searched:
         asked = cast("tuple[LayerGraph, ...]", evolution.ask())
         if not asked:
             break  # there is nothing new
-        evolution.tell(lessons.learn(asked, {one.id: evolution.parents(one.id) for one in asked}))
+        descents = {one.id: evolution.descent(one.id) for one in asked}
+        evolution.tell(lessons.learn(asked, descents))
 
     def ended(spent: Sequence[Proposal[LayerGraph]]) -> Ended:
         best = min(spent, key=lambda one: one.objectives)
@@ -268,6 +270,7 @@ class Lessons:
 
     def __init__(self, section: SearchSection, dataset: Dataset) -> None:
         self._section, self._dataset = section, dataset
+        self._space = cast("LayerGenomes", space_of(section, ends_of(dataset)))
         self._learned: dict[str, tuple[LayerGraph, Weights]] = {}
         self._tested: dict[str, float] = {}
         split = dataset.split
@@ -275,13 +278,13 @@ class Lessons:
         self._judged = replace(dataset, split=Split(split.train, split.test, split.test))
 
     def learn(
-        self, networks: Sequence[LayerGraph], parents: Mapping[str, Sequence[str]]
+        self, networks: Sequence[LayerGraph], descents: Mapping[str, Descent | None]
     ) -> dict[str, tuple[float, float] | None]:
         """Train networks as trials; return error and multiply-accumulates of each, by id.
 
         Args:
             networks: which.
-            parents: ids of the networks that each was bred from.
+            descents: how each was bred, by its id.
         """
         terms = terms_of(self._section, TRAIN, self._section.seed)
         ends = ends_of(self._dataset)
@@ -289,14 +292,7 @@ class Lessons:
         ordered = sorted(networks, key=lambda one: (macs(one, ends), one.id))
         for first in range(0, len(ordered), _TOGETHER):
             some = ordered[first : first + _TOGETHER]
-            trials = [
-                Trial(
-                    network=one,
-                    spread=spread_of(one, self._section),
-                    parents=self._known(parents[one.id]) if self._section.inherit else (),
-                )
-                for one in some
-            ]
+            trials = [self._trial(one, descents[one.id]) for one in some]
             tried = try_together(trials, self._dataset, terms)
             for one, come_to in zip(some, tried, strict=True):
                 quality = come_to.score.quality
@@ -305,8 +301,17 @@ class Lessons:
                     self._learned[one.id] = (one, come_to.learned)
         return found
 
-    def _known(self, ids: Sequence[str]) -> tuple[tuple[LayerGraph, Weights], ...]:
-        return tuple(self._learned[one] for one in ids if one in self._learned)
+    def _trial(self, network: LayerGraph, descent: Descent | None) -> Trial:
+        trial = Trial(network=network, spread=spread_of(network, self._section))
+        if descent is None or not self._section.inherit:
+            return trial
+        each = zip(descent.parents, homologies(self._space, descent), strict=True)
+        known = [(self._learned[id_], same) for id_, same in each if id_ in self._learned]
+        return msgspec.structs.replace(
+            trial,
+            parents=tuple(parent for parent, _ in known),
+            homologies=tuple(same for _, same in known),
+        )
 
     def tested(self, network: LayerGraph) -> float:
         """Return the share of test rows that a network gets wrong, trained in full from new seeds.

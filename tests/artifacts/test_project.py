@@ -51,6 +51,11 @@ def test_a_project_may_be_two_lines(tmp_path: Path) -> None:
         ({"data": {"source": "a.csv", "only": ["colour"]}}, "is no column and its value: write"),
         ({"data": {"source": "a.csv", "target": []}}, "one of them has no name; write it"),
         ({"data": {"source": "a.csv", "size": [0, 8]}}, "must be a width and a height above 0"),
+        (DIGITS | {"search": {"cost": []}}, r"search.cost = \[\] is empty: write what is to be"),
+        (
+            DIGITS | {"search": {"cost": ["macs", "macs"]}},
+            r'search.cost = \["macs","macs"\] names a cost twice',
+        ),
         ({"data": {"source": "a.csv", "separator": ""}}, "data.separator is empty: write what"),
         (DIGITS | {"train": 3}, "must be a section: write \\[train\\]"),
         (DIGITS | {"search": {"budget": "10"}}, "search.budget: '10' has no unit"),

@@ -1,8 +1,11 @@
 """Searches without a part, and what a cache of known networks saves them."""
 
+from typing import cast
+
 import ablation
 import ablation_search as searches
 import msgspec
+import numpy as np
 import pytest
 from ablation_search import CACHED, PARTS, SECTION, Proposal, count_until, spent_on
 from nasbench_tables import Cell
@@ -10,6 +13,10 @@ from nasbench_tables import Cell
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.search_section import SearchSection
 from evener.data.dataset import Dataset
+from evener.search.homology import Descent
+from evener.search.layer_space import LayerSpace
+from evener.train.fit import ends_of
+from evener.workflow.search_setup import space_of
 
 
 def proposals(*numbers: int) -> list[Proposal[Cell]]:
@@ -60,12 +67,15 @@ def test_who_inherits_begins_from_what_parents_learned(digits: Dataset) -> None:
     long = msgspec.structs.replace(small(SECTION), epochs=8)
     parent = LayerGraph(widths=(16,), links=((0, 1), (1, 2)))
     child = LayerGraph(widths=(16,), links=((0, 1), (0, 2), (1, 2)))
+    space = cast("LayerSpace", space_of(long, ends_of(digits)))
+    genomes = np.concatenate([space.encode(child), space.encode(parent)])
+    bred = Descent((parent.id,), genomes, space.length)
     errors = {}
     for inherits in (False, True):
         section = msgspec.structs.replace(long, inherit=inherits)
         lessons = searches.Lessons(section, digits)
-        lessons.learn([parent], {parent.id: ()})
-        found = lessons.learn([child], {child.id: (parent.id,)})[child.id]
+        lessons.learn([parent], {parent.id: None})
+        found = lessons.learn([child], {child.id: bred})[child.id]
         assert found is not None
         errors[inherits] = found[0]
 

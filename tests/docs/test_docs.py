@@ -84,7 +84,7 @@ def test_every_metric_is_explained(name: str) -> None:
     assert metric.means in row
 
 
-@pytest.mark.parametrize("dimension", ["time", "size", "rate"])
+@pytest.mark.parametrize("dimension", ["time", "size", "rate", "energy"])
 def test_every_unit_of_a_requirement_is_named(dimension: str) -> None:
     text = (ROOT / "docs/requirements.md").read_text()
     row = next(line for line in text.splitlines() if line.startswith(f"| {dimension} | `"))

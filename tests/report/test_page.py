@@ -286,8 +286,8 @@ def test_each_cost_of_a_search_has_a_chart_and_those_of_plans_a_column(
 
     ids = [value for name, value in found.attributes if name == "id"]
     assert len(ids) == len(set(ids)) == 8
-    assert "Accuracy against multiply-accumulates per prediction" in found.text
-    assert "Accuracy against time per prediction, estimated" in found.text
+    assert "accuracy against multiply-accumulates per prediction" in found.text
+    assert "accuracy against time per prediction, estimated" in found.text
     head = ["network", "multiply-accumulates", "weights", "latency", "validation accuracy"]
     start = found.text.index("latency") - 3
     assert found.text[start : start + 5] == head

@@ -19,7 +19,7 @@ import pytest
 from evener.artifacts.plan import Plan
 from evener.artifacts.tensor import Tensor
 from evener.errors import ChannelClosedError, InputError, StageFailedError
-from evener.run import process
+from evener.run import correspondence
 from evener.run.entry import Frame
 from evener.run.pipeline import Pipeline
 from evener.runtime import pinning, priority
@@ -232,7 +232,7 @@ def test_a_process_that_hangs_shows_its_frame_and_is_killed_when_it_is_abandoned
 def test_a_process_that_is_stopped_while_it_holds_no_frame_is_named_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
-    monkeypatch.setattr(process, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(correspondence, "PATIENCE_S", 0.3)
     seen: list[int] = []
 
     def emit(number: int, _: tuple[Array, ...]) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evener.artifacts.plan import Plan
 from evener.artifacts.tensor import Tensor
 from evener.errors import ChannelClosedError, InputError, StageFailedError
-from evener.run import process
+from evener.run import correspondence
 from evener.run.condition import Slowdowns
 from evener.run.entry import Frame
 from evener.run.monitor import Limits
@@ -281,7 +281,7 @@ def test_one_that_is_closed_while_it_changes_its_plan_opens_nothing_that_stays()
 def test_a_process_that_is_killed_or_stopped_is_replaced_and_answers_stay_equal_to_the_bit(
     monkeypatch: pytest.MonkeyPatch, number: signal.Signals, at: int
 ) -> None:
-    monkeypatch.setattr(process, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(correspondence, "PATIENCE_S", 0.3)
     cores = sorted(pinning.PROCESS_CORES)
     names = ["x", "h1", "h2", "h3", "y"]
     home = plans.chain((1, [(cores[0],)]), (3, [(cores[-1],)]), credits=3)

@@ -43,7 +43,20 @@ def test_of_several_costs_the_first_counts_and_the_others_where_it_is_the_same()
     networks = [Rated(id_, of, 0.1 if id_ == "d" else 0.9, 0.0) for id_, of in costs.items()]
 
     assert choose(networks, 0.5).id == "c"
-    assert [one.id for one in finalists(networks, 0.5, 4)] == ["c", "b", "a", "d"]
+    assert [one.id for one in finalists(networks, 0.5, 4)] == ["c", "b", "d", "a"]
+
+
+def test_finalists_of_several_costs_are_those_of_the_first_alone_then_others() -> None:
+    front = [
+        Rated("a", (1.0, 9.0), 0.955, 0.0),
+        Rated("b", (1.5, 8.0), 0.60, 0.0),
+        Rated("c", (1.6, 7.0), 0.70, 0.0),
+        Rated("d", (1.7, 6.0), 0.80, 0.0),
+        Rated("e", (2.0, 5.0), 0.97, 0.0),
+    ]
+
+    assert "".join(one.id for one in finalists(front, 0.95, 2)) == "ae"
+    assert "".join(one.id for one in finalists(front, 0.95, 5)) == "aebcd"
 
 
 @given(figures, st.integers(0, 7), st.integers(1, 9))

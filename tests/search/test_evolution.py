@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -223,6 +224,11 @@ def test_the_state_of_another_search_is_refused(other: dict[str, Any], message: 
         Evolution(**{**own, "seed": 5, "objectives": 2, **other}, state=started("paper").state())
 
 
+def test_the_state_of_an_earlier_version_is_refused() -> None:
+    with pytest.raises(InputError, match="its schema is 3, that of the state 2; begin anew"):
+        started("paper", state=started("paper").state() | {"schema": 2})
+
+
 def test_lambda_is_the_share_of_offspring_that_were_new() -> None:
     evolution = Evolution(SPACE, RandomSearch(SPACE, children=40), seed=1)
     networks = evolution.ask()
@@ -270,6 +276,33 @@ def test_children_know_their_parents_and_those_that_are_drawn_have_none(name: st
             1 <= len(parents) <= 2 and all(order.index(up) < order.index(id_) for up in parents)
             for id_, parents in bred.items()
         )
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_how_a_network_came_about_is_known_after_a_restart_too(name: str) -> None:
+    whole = started(name)
+    evolve(whole, 3)
+    asked = whole.ask()
+
+    again = started(name, state=json.loads(json.dumps(whole.state(), allow_nan=False)))
+
+    assert asked
+    for network in again.ask():
+        one, other = again.descent(network.id), whole.descent(network.id)
+        if name == "random":
+            assert one is None
+            assert other is None
+            continue
+        assert one is not None
+        assert other is not None
+        assert (one.parents, one.point) == (other.parents, other.point)
+        assert (one.genomes == other.genomes).all()
+        assert [each.id for each in SPACE.decode(one.genomes)] == [network.id, *one.parents]
+        assert 1 <= one.point <= SPACE.length
+        # Few bits are inverted, so that most are those of the parent whose they are.
+        first, last = one.genomes[1], one.genomes[-1]
+        given = np.where(np.arange(SPACE.length) < one.point, first, last)
+        assert (one.genomes[0] != given).sum() <= 5
 
 
 def test_it_goes_on_by_the_same_algorithm_with_other_settings_and_by_no_other() -> None:

@@ -19,7 +19,7 @@ from evener.search.markov import (
     survival,
     transitions,
 )
-from evener.search.variation import cross, invert
+from evener.search.variation import cross, cut, invert
 
 Networks = NDArray[np.bool_]
 Drawn = np.random.Generator
@@ -117,7 +117,7 @@ def evolve(networks: Networks, advantage: float, mutation: float, rng: Drawn) ->
     drawn = rng.random((runs, 2 * population, 1))
     parents = (drawn > chances[:, None, :]).sum(axis=2)
     pairs = np.take_along_axis(networks, parents[:, :, None], axis=1).reshape(-1, 2, bits)
-    children = cross(pairs[:, 0], pairs[:, 1], np.full(len(pairs), 0.9), rng)
+    children = cross(pairs[:, 0], pairs[:, 1], cut(np.full(len(pairs), 0.9), bits, rng))
     return invert(children, np.full(len(pairs), mutation), rng).reshape(networks.shape)
 
 

@@ -11,6 +11,7 @@ from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.score import Score
 from evener.artifacts.search_state import SearchState
 from evener.search.chain_space import ChainSpace
+from evener.search.homology import Descent
 from evener.search.layer_space import LayerSpace
 from evener.search.nsga2 import Nsga2
 from evener.search.rivals import Rivals
@@ -24,7 +25,7 @@ class MadeUp:
     """An evaluation of no training: wide networks are good; those of one width fail."""
 
     asked: list[str] = field(default_factory=list)
-    bred: dict[str, Sequence[str]] = field(default_factory=dict)
+    bred: dict[str, tuple[str, ...]] = field(default_factory=dict)
     until: int = 10_000
 
     def __call__(
@@ -33,9 +34,10 @@ class MadeUp:
         *,
         budget_s: float | None,
         seed: int,
-        parents: Mapping[str, Sequence[str]],
+        descents: Mapping[str, Descent | None],
     ) -> list[Score]:
-        self.bred |= parents
+        for id_, one in descents.items():
+            self.bred[id_] = () if one is None else tuple(dict.fromkeys(one.parents))
         assert (budget_s, seed) == (9.0, 5)
         self.asked += [one.id for one in batch]
         return [self._score(one, place) for place, one in enumerate(batch)]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from evener.search.bandit import LEARNED, Arm, learn, pull
 from evener.search.control import Control
 from evener.search.judged import Judged, best_first, judged_of
-from evener.search.variation import cross, invert, stream, tournament, truncate
+from evener.search.variation import cross, cut, invert, stream, tournament, truncate
 
 
 def judged(*objectives: float, violations: tuple[float, ...] = ()) -> Judged:
@@ -47,7 +47,7 @@ def test_judged_genomes_become_plain_and_back_to_the_bit() -> None:
 def test_a_child_is_one_parent_up_to_a_point_and_then_the_other(length: int, seed: int) -> None:
     first, second = np.zeros((6, length), bool), np.ones((6, length), bool)
 
-    children = cross(first, second, np.ones(6), stream(seed))
+    children = cross(first, second, cut(np.ones(6), length, stream(seed)))
 
     assert (np.diff(children.astype(int), axis=1) >= 0).all()  # zeros, then ones
     assert not children[:, 0].any()
@@ -58,7 +58,8 @@ def test_crossing_happens_as_often_as_its_rate_says() -> None:
     first, second = np.zeros((20_000, 9), bool), np.ones((20_000, 9), bool)
     rates = np.repeat([0.0, 0.3, 1.0, 1.0], 5000)
 
-    crossed = cross(first, second, rates, stream(0)).any(axis=1).reshape(4, -1).mean(axis=1)
+    children = cross(first, second, cut(rates, 9, stream(0)))
+    crossed = children.any(axis=1).reshape(4, -1).mean(axis=1)
 
     assert crossed[[0, 2]].tolist() == [0.0, 1.0]
     assert abs(crossed[1] - 0.3) < 0.02
@@ -67,7 +68,7 @@ def test_crossing_happens_as_often_as_its_rate_says() -> None:
 def test_every_point_is_as_likely() -> None:
     first, second = np.zeros((24_000, 9), bool), np.ones((24_000, 9), bool)
 
-    ones = cross(first, second, np.ones(24_000), stream(1)).sum(axis=1)
+    ones = cross(first, second, cut(np.ones(24_000), 9, stream(1))).sum(axis=1)
 
     assert (np.abs(np.bincount(ones)[1:] / 24_000 - 1 / 8) < 0.01).all()
 

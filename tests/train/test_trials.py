@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from evener.artifacts.homology import Homology
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.project import DataSection
 from evener.artifacts.topology import Topology
@@ -25,6 +26,7 @@ from evener.train.population.training import train_population
 from evener.train.trials import Rows, Terms, Trial, score_rows, score_together, try_together
 
 CHAIN = LayerGraph(widths=(16,), links=((0, 1), (1, 2)))
+WIDE = LayerGraph(widths=(24,), links=((0, 1), (0, 2), (1, 2)))
 SKIPPING = LayerGraph(
     widths=(24, 8), links=((0, 1), (0, 2), (1, 2), (1, 3), (2, 3)), activation="gelu"
 )
@@ -224,6 +226,27 @@ def test_a_child_begins_from_what_its_parent_learned(rings: Dataset) -> None:
 
     assert inherited.quality == pytest.approx(parent.score.quality, abs=0.02)
     assert (drawn.quality or 0) < (inherited.quality or 0)
+
+
+def test_a_child_begins_from_what_the_crossover_gave_it(rings: Dataset) -> None:
+    """A child that takes all of its second parent answers as that one, not as the first."""
+    [first, second] = try_together([trial(CHAIN), trial(WIDE)], rings, TERMS)
+    assert first.learned is not None
+    assert second.learned is not None
+    nodes = ((0, 0), (1, 1), (2, 2))
+    still = msgspec.structs.replace(TERMS, epochs=1, learning_rate=1e-9)
+    heir = msgspec.structs.replace(
+        trial(WIDE),
+        parents=((CHAIN, first.learned), (WIDE, second.learned)),
+        homologies=(Homology(nodes=nodes, links=()), Homology(nodes=nodes, links=WIDE.links)),
+    )
+
+    [begun] = try_together([heir], rings, still)
+
+    assert begun.score.quality == second.score.quality
+    assert begun.learned is not None
+    for link, array in second.learned.links.items():
+        np.testing.assert_allclose(begun.learned.links[link], array, atol=1e-5)
 
 
 def test_what_was_scored_says_what_it_learned_and_what_failed_nothing(rings: Dataset) -> None:

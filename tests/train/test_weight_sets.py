@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from evener.artifacts.homology import Homology
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.project import DataSection
 from evener.data.dataset import Dataset
@@ -80,6 +81,35 @@ def test_a_network_with_a_link_less_has_the_weights_of_the_others(digits: Datase
 
     drawn = sets.score([CHAIN], sets.begin([CHAIN], seed=1))
     assert sets.score([SKIP], trained)[0] < sets.score([CHAIN], passed)[0] < drawn[0]
+
+
+def same(*links: tuple[int, int]) -> Homology:
+    return Homology(nodes=((0, 0), (1, 1), (2, 2)), links=links)
+
+
+def test_a_child_of_two_parents_has_of_each_what_it_gave(digits: Dataset) -> None:
+    sets = sets_of(digits)
+    first, second = sets.begin([CHAIN, SKIP], seed=1)
+
+    [crossed] = sets.cross([SKIP], [(first, second)], [(same((1, 2)), same((0, 1), (0, 2)))])
+
+    child, begun = sets.parent(crossed)
+    (one, gave), (_, too) = sets.parent(first), sets.parent(second)
+    assert (begun.links[1, 2] == gave.links[1, 2]).all()
+    assert (begun.links[0, 1] == too.links[0, 1]).all()
+    assert (begun.links[0, 2] == too.links[0, 2]).all()
+    assert child.seed == one.seed
+
+
+def test_a_child_of_a_parent_whose_training_diverged_is_the_other_s(digits: Dataset) -> None:
+    sets = sets_of(digits)
+    begun = sets.begin([CHAIN, CHAIN], seed=1)
+    gone, kept = sets.train([CHAIN] * 2, begun, [Rates(1e30), Rates()], passes=1, seed=0)
+    gave = (same((0, 1)), same((1, 2)))
+
+    names = sets.cross([CHAIN] * 2, [(gone, kept), (gone,)], [gave, gave[:1]])
+
+    assert sets.score([CHAIN] * 2, names) == [sets.score([CHAIN], [kept])[0], inf]
 
 
 def test_a_training_that_diverges_scores_infinity_and_stays_so(digits: Dataset) -> None:

@@ -1,13 +1,17 @@
 """A build runs each step once, and runs again only what a change touches."""
 
+import time
 from pathlib import Path
 
 import pytest
 
 from evener.artifacts.card import Card
+from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
+from evener.artifacts.plan import Asked
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
+from evener.profile.energy import CountingMeter, Source
 from evener.testing.projects import change
 from evener.workflow import packages
 from evener.workflow.build import BuildResult, build_project
@@ -15,6 +19,7 @@ from evener.workflow.steps import open_steps
 
 pytest.importorskip("torch", reason="building trains, which needs the extra 'train'")
 
+WATTS = 5.0
 STEPS = ("data", "search", "baselines", "train", "profile", "plan", "run", "compare", "judge")
 
 
@@ -91,6 +96,47 @@ def test_a_limit_that_no_plan_keeps_is_missed_not_refused(built: Path) -> None:
 
     assert not result.holds
     assert [one.name for one in result.verdicts if not one.holds] == ["latency_p99", "size"]
+
+
+def test_the_energy_of_an_answer_is_what_is_metered_while_the_plan_takes_turns(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bench", "plan", "profile"):
+        monkeypatch.setattr(f"evener.workflow.{name}.find_meter", constant_meter)
+    change(project, 'size = "<= 1 B ?"', 'energy = "<= 10 J"')
+
+    found = build_project(project)
+
+    comparison = load(project / ".evener" / "comparison.json", Comparison).value
+    (row,) = (one for one in comparison.rows if one.kind == "plan")
+    (energy,) = (one for one in found.verdicts if one.name == "energy")
+    assert comparison.energy_meter == "a lamp"
+    assert row.energy_j is not None
+    assert row.energy_j > 0
+    assert (energy.value, energy.holds) == (row.energy_j, True)
+    assert found.plan.asked == Asked(max_latency_s=1.0, max_energy_j=10.0)
+    assert ">energy</th>" in found.report.read_text()
+
+
+def test_a_wish_for_an_energy_that_nothing_meters_is_not_measured(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bench", "plan", "profile"):
+        monkeypatch.setattr(f"evener.workflow.{name}.find_meter", lambda: None)
+    change(built, 'size = "<= 1 B ?"', 'energy = "<= 10 J ?"')
+
+    found = build_project(built)
+
+    assert found.holds
+    assert [(one.value, one.holds) for one in found.verdicts if one.name == "energy"] == [
+        (None, False)
+    ]
+
+
+def constant_meter() -> CountingMeter:
+    meter = CountingMeter([Source("a lamp", lambda: WATTS * time.monotonic())])
+    meter.least_s = 0.0
+    return meter
 
 
 def test_a_network_file_that_was_changed_is_made_again(built: Path) -> None:

@@ -7,10 +7,12 @@ import pytest
 from evener.artifacts.card import Card
 from evener.artifacts.comparison import Comparison
 from evener.artifacts.files import load
+from evener.artifacts.plan import Asked
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
 from evener.testing.projects import change
-from evener.workflow.build import build_project
+from evener.workflow.build import BuildResult, build_project
+from evener.workflow.pareto import plan_front
 
 pytest.importorskip("torch", reason="building trains, which needs the extra 'train'")
 
@@ -48,6 +50,50 @@ def test_a_project_for_a_board_is_judged_on_simulated_processors(built: Path) ->
     assert build_project(built).ran == ()
     append(built, 'objective = "latency"')
     assert "train" in build_project(built).kept
+
+
+def test_the_energy_of_a_board_is_that_of_the_plan_which_keeps_its_limit(built: Path) -> None:
+    append(built, '[plan]\nboard = "khadas-vim3"')
+    change(built, 'size = "<= 1 B ?"', 'energy = "<= 1 J"')
+    free = build_project(built)
+    assert free.plan.energy_j is not None
+    (energy,) = (one for one in free.verdicts if one.name == "energy")
+    assert (energy.value, energy.holds) == (free.plan.energy_j, True)
+    [row, *others] = load(built / ".evener/comparison.json", Comparison).value.rows
+    assert row.energy_j == free.plan.energy_j
+    assert all(other.energy_j is not None for other in others)
+    least_j = min(energies_j(free))
+    assert least_j < free.plan.energy_j
+    limit_j = (least_j + free.plan.energy_j) / 2
+
+    change(built, '"<= 1 J"', f'"<= {limit_j} J"')
+    kept = build_project(built)
+
+    within = max(one for one in energies_j(kept) if one <= limit_j)
+    assert kept.plan.asked == Asked(max_latency_s=1.0, max_energy_j=limit_j)
+    assert kept.plan.energy_j == pytest.approx(within)  # the quickest of these draws the most
+    assert kept.verdicts[-1].holds
+
+
+def energies_j(found: BuildResult) -> list[float]:
+    """List what the plans draw that no other beats."""
+    shapes = {"features": (1, 3)}
+    plans = plan_front(str(found.network), board="khadas-vim3", shapes=shapes).plans
+    return [one.energy_j for one in plans if one.energy_j is not None]
+
+
+def test_of_limits_that_no_plan_keeps_together_as_many_as_can_be_are_kept(built: Path) -> None:
+    append(built, '[plan]\nboard = "khadas-vim3"\nobjective = "energy"')
+    change(built, 'size = "<= 1 B ?"', 'throughput = ">= 1 /s"')
+    least_j = build_project(built).plan.energy_j
+    assert least_j is not None
+
+    change(built, '">= 1 /s"', f'">= 1 /s"\nenergy = "<= {least_j / 2} J"')
+    found = build_project(built)
+
+    assert found.plan.energy_j == least_j
+    assert found.plan.asked == Asked(max_latency_s=1.0, min_rate_hz=1.0)
+    assert {one.name for one in found.verdicts if not one.holds} == {"energy"}
 
 
 def test_a_board_file_lies_beside_the_project_file(

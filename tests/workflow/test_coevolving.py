@@ -329,7 +329,7 @@ def test_competing_layers_change_its_course_and_it_goes_on_alike(
     change(alone, "sets = 2", "sets = 3")
     change(project, "sets = 2", "sets = 3\ncompete = true")
     for each in (alone, project):
-        change(each, "epochs = 2\ndepth", "epochs = 5\ndepth")
+        change(each, "epochs = 2\ndepth", "epochs = 10\ndepth")
     found = search_project(project).found
     for name in ("search.json", "front.json"):
         (project / ".evener" / name).unlink()

@@ -3,7 +3,7 @@
 import pytest
 
 from evener.artifacts.search_section import SearchSection
-from evener.workflow.pace import Pace, children_of, epochs_of, first_children_of
+from evener.workflow.pace import Pace, children_of, epochs_of, first_children_of, pool_of, rows_of
 
 SECTION = SearchSection(population=10, generations=6, epochs=15)
 
@@ -50,3 +50,36 @@ def test_the_first_generation_is_over_in_time(
     each_s: float | None, epochs: int, limit_s: float, children: int
 ) -> None:
     assert first_children_of(SECTION, each_s, epochs, limit_s) == children
+
+
+@pytest.mark.parametrize(
+    ("each_s", "left_s", "to_come", "pool"),
+    [
+        (0.0, 450.0, 6, None),
+        (0.008, 450.0, 6, 1875),
+        (0.25, 450.0, 6, 60),
+        (0.25, 450.0, 0, 360),
+        (0.25, 10.0, 6, 20),  # there is a choice whatever the time
+        (0.25, -5.0, 6, 20),
+    ],
+)
+def test_as_many_candidates_are_priced_as_a_fifth_of_the_time_has_room_for(
+    each_s: float, left_s: float, to_come: int, pool: int | None
+) -> None:
+    assert pool_of(each_s, left_s, children=10, to_come=to_come) == pool
+
+
+@pytest.mark.parametrize(
+    ("count", "each_s", "limit_s", "rows"),
+    [
+        (48_000, None, 30.0, None),
+        (48_000, 1.0, 30.0, None),
+        (48_000, 12.0, 30.0, 5000),
+        (48_000, 1e6, 30.0, 1000),
+        (900, 1e6, 30.0, None),  # fewer than the least already
+    ],
+)
+def test_rows_are_fewer_where_one_epoch_over_all_is_too_long(
+    count: int, each_s: float | None, limit_s: float, rows: int | None
+) -> None:
+    assert rows_of(count, each_s, limit_s) == rows

@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -83,6 +84,16 @@ def test_each_turn_is_metered_by_the_frame() -> None:
     traces = race({"a": Room().entrant(1)}, FRAMES, rounds=2, free_bytes=1000, meter=meter)
 
     assert [one.energy_j for one in traces["a"]] == [50.0 / one.frames for one in traces["a"]]
+
+
+def test_a_turn_is_as_long_as_its_meter_needs_it() -> None:
+    meter = CountingMeter([Source("c", time.monotonic)])
+    meter.least_s = 0.05  # ten times the longest turn of these tests
+
+    traces = race({"a": Room().entrant(1)}, FRAMES, rounds=2, free_bytes=1000, meter=meter)
+
+    assert all(one.energy_j is not None for one in traces["a"])
+    assert all((one.energy_j or 0.0) * one.frames >= 0.05 for one in traces["a"])
 
 
 def test_what_does_not_fit_alone_is_refused_with_the_figures() -> None:

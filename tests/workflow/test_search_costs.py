@@ -10,11 +10,12 @@ import pytest
 
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.networks import Ends, macs, weights
+from evener.artifacts.networks import Network as Found
 from evener.artifacts.search_section import AlgorithmName, CostName, SearchName, SearchSection
 from evener.search.fronts import first_front
 from evener.search.genes import Genomes
 from evener.search.judged import Judged, Objectives
-from evener.workflow.network_cost import cost_on_board
+from evener.workflow.network_cost import Cost, NetworkCost, cost_on_board
 from evener.workflow.search import SearchResult, search_project
 from evener.workflow.search_setup import algorithm_of, prices_of, reference_of, space_of
 
@@ -143,3 +144,38 @@ def test_prices_come_in_the_order_of_the_costs() -> None:
     assert [one[0] for one in prices] == [of["energy_j"] for of in planned]
     assert [one[1] for one in prices] == [macs(one, ENDS) for one in networks]
     assert [one[2] for one in prices] == [of["period_s"] for of in planned]
+
+
+def test_where_prices_take_long_few_candidates_are_priced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: set[str] = set()
+    cost = NetworkCost._cost
+
+    def note(self: NetworkCost, one: Found) -> Cost:
+        asked.add(one.id)
+        return cost(self, one)
+
+    def priced(name: str, each_s: float) -> int:
+        asked.clear()
+        monkeypatch.setattr(NetworkCost, "each_s", property(lambda _: each_s))
+        search_project(write_project(tmp_path / name, "screened"))
+        return len(asked)
+
+    monkeypatch.setattr(NetworkCost, "_cost", note)
+
+    # Of three generations: what is trained, its neighbours and children, and random search's.
+    assert priced("slow", 60.0) < 50 < priced("quick", 0.0)
+
+
+def test_one_cost_alone_is_the_same_search_as_a_list_of_it(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "one", "nsga2")
+    path = project / "evener.toml"
+    path.write_text(path.read_text().replace('["latency", "weights", "energy"]', '"weights"'))
+    first = search_project(project)
+    path.write_text(path.read_text().replace('"weights"', '["weights"]'))
+
+    again = search_project(project)
+
+    assert again.kept
+    assert again.found == first.found

@@ -21,7 +21,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         latency_p99_s: median over the rounds of the 99th percentile.
         predicted_rate_hz: what the planner predicted.
         energy_j: median over the rounds of the energy per frame, that of the idle machine
-            included; None where nothing meters it.
+            included, of a simulated board as planned; None where nobody knows it.
         deviation: how far off its answers are, of a row in lower precision; None in f32.
     """
 

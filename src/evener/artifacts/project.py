@@ -1,7 +1,6 @@
 """A project's one file, `evener.toml`: read, checked key by key, with its defaults."""
 
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -18,6 +17,7 @@ from evener.artifacts.search_section import with_preset
 from evener.artifacts.train_section import TrainSection as TrainSection
 from evener.artifacts.train_section import check_search_of_shards, check_train
 from evener.errors import InvalidFileError, InvalidProjectError
+from evener.hints import did_you_mean
 
 FILE_NAME: Final = "evener.toml"
 
@@ -261,6 +261,5 @@ def _text(key: str, value: object) -> str:
 
 
 def _unknown(key: str, known: tuple[str, ...], what: str) -> InvalidProjectError:
-    near = get_close_matches(key, known, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'? " if near else ""
+    hint = did_you_mean(key, known, cutoff=0.5)
     return InvalidProjectError(f"unknown {what} '{key}'; {hint}known: {', '.join(known)}", key=key)

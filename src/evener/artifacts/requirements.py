@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import ClassVar, Final, Literal
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from evener import units
 from evener.artifacts.dataset import TASK_METRICS, Task
 from evener.errors import InputError, InvalidProjectError
+from evener.hints import did_you_mean
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +59,9 @@ METRICS: Final[dict[str, Metric]] = {
     ),
     "throughput": Metric(
         dimension="rate", better=">=", means="answers per second, by the wall clock"
+    ),
+    "energy": Metric(
+        dimension="energy", better="<=", means="energy of an answer, the idle machine's included"
     ),
     "size": Metric(dimension="size", better="<=", means="bytes of the network's file"),
     "training_time": Metric(dimension="time", better="<=", means="time to train the network"),
@@ -164,8 +167,7 @@ def parse_requirement(name: str, text: str) -> Requirement:
     """
     key = f"requirements.{name}"
     if name not in METRICS:
-        near = get_close_matches(name, METRICS, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
+        hint = did_you_mean(name, METRICS)
         raise InvalidProjectError(
             f"'{name}' is no known requirement; {hint}known ones: {', '.join(METRICS)}", key=key
         )

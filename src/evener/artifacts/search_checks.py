@@ -83,10 +83,11 @@ def check_search(search: SearchSection) -> None:
 
 
 def _check_costs(search: SearchSection) -> None:
-    if not search.costs or len(set(search.costs)) < len(search.costs):
-        raise _wrong(
-            "cost", _text(search.costs), 'must be different costs, such as ["latency", "weights"]'
-        )
+    example = 'such as "macs", or several as ["latency", "weights"]'
+    if not search.costs:
+        raise _wrong("cost", "[]", f"is empty: write what is to be small, {example}")
+    if len(set(search.costs)) < len(search.costs):
+        raise _wrong("cost", _text(search.costs), f"names a cost twice: write each once, {example}")
 
 
 def _check_base_models(search: SearchSection) -> None:

@@ -144,6 +144,11 @@ class SearchSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     device: Literal["cpu", "cuda"] = "cpu"
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        """Make a list of one cost that cost, so that both are the same search."""
+        if not isinstance(self.cost, str) and len(self.cost) == 1:
+            msgspec.structs.force_setattr(self, "cost", self.cost[0])
+
     @property
     def budget_s(self) -> float:
         """The budget in seconds."""

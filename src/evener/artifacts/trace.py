@@ -87,7 +87,8 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         switches: changes of plan, of a supervised run; their pauses count in the rate.
         replayed: frames that were run again on another plan before they were answered.
         simulated: whether the processors were simulated: not here, only their times were kept to.
-        energy_j: energy per frame, that of the idle machine included; None if nothing metered it.
+        energy_j: energy per frame, that of the idle machine included: as metered, of a simulated
+            board as planned; None if nobody knows it.
         overruns: of simulated processors, how many computations took longer here than they would
             there; the rate is too low and the latency too high by as much.
     """

@@ -59,7 +59,8 @@ target = {target}  # what to predict; if it is not found out rightly, say task =
 # probe = false           # whether the data's edge of chaos is measured before the search
 # base_models = []        # networks that the first generation begins with, such as "64-32 relu"
 # recipes = false         # whether learning rates and the like evolve too
-# cost = "macs"           # made small beside the error; or "weights", or ["macs", "weights"]
+# cost = "macs"           # made small beside the error; "weights", "period", "latency", "energy"
+#                         # or several: ["latency", "weights"]
 # crossover = 0.9         # of "paper": probability of two parents; and mutation = 0.05 of a bit
 # parents = 4             # of "paper": how many breed
 # elite = 1               # of "paper": how many live on

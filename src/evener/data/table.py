@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from evener.data.cells import Column
 from evener.errors import InvalidDataError
+from evener.hints import did_you_mean
 
 _SHOWN: Final = 20  # names that an error lists
 
@@ -47,9 +47,7 @@ def missing_target(target: str, names: Iterable[str], where: str, what: str) -> 
         what: what a name stands for, such as "column".
     """
     known = list(names)
-    lower = {name.lower(): name for name in known}
-    near = get_close_matches(target.lower(), lower, n=1)
-    hint = f"did you mean '{lower[near[0]]}'? " if near else ""
+    hint = did_you_mean(target, known)
     shown = ", ".join(known[:_SHOWN])
     shown += f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     return InvalidDataError(
@@ -68,8 +66,7 @@ def missing_column(name: str, columns: Iterable[str], where: str, why: str) -> I
         why: who needs it, such as "the network reads it".
     """
     known = list(columns)
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
+    hint = did_you_mean(name, known)
     shown = ", ".join(known[:_SHOWN]) + ", …" * (len(known) > _SHOWN)
     return InvalidDataError(
         f"{where} has no column '{name}', and {why}; {hint}columns: {shown}", column=name

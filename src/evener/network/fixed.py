@@ -1,7 +1,6 @@
 """Fix inputs to one number for good: they become constants, and with them what follows."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from math import isinf
 from typing import Any
 
@@ -10,6 +9,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from evener.errors import InvalidNetworkError
+from evener.hints import did_you_mean
 from evener.network.graph import HANDED_OVER, static_shape
 
 
@@ -27,8 +27,7 @@ def fix_inputs(graph: ir.Graph, fixed: Mapping[str, float]) -> None:
     by_name = {value.name or "": value for value in graph.inputs}
     for name, number in fixed.items():
         if name not in by_name:
-            near = get_close_matches(name, by_name, n=1)
-            hint = f"did you mean '{near[0]}'? " if near else ""
+            hint = did_you_mean(name, by_name)
             raise InvalidNetworkError(
                 f"'{name}' is fixed to {number:g}, and is no input; {hint}"
                 f"inputs: {', '.join(by_name)}"

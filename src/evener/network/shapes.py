@@ -1,13 +1,13 @@
 """Make every shape static: bind what the inputs leave open, then infer the rest."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
 import numpy as np
 import onnx
 import onnx_ir as ir
 
 from evener.errors import InvalidNetworkError
+from evener.hints import did_you_mean
 from evener.network.branches import take_known_branches
 from evener.network.fixed import fix_inputs
 from evener.network.fold import evaluate, fold_constants
@@ -90,8 +90,7 @@ def bind_inputs(
         _open_unknown(value)
     for name, given in shapes.items():
         if name not in by_name:
-            near = get_close_matches(name, by_name, n=1)
-            hint = f"did you mean '{near[0]}'? " if near else ""
+            hint = did_you_mean(name, by_name)
             raise InvalidNetworkError(
                 f"a shape is given for '{name}', which is no input; {hint}"
                 f"inputs: {', '.join(by_name)}"

@@ -1,7 +1,6 @@
 """Read the bytes of an ONNX file, and what it keeps in other files, into a graph."""
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +9,7 @@ import onnx_ir as ir
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped] # ships no types
 
 from evener.errors import InvalidFileError, InvalidNetworkError
+from evener.hints import did_you_mean
 from evener.network.light import FILES
 
 # What onnx-ir raises of a graph that breaks the rules of ONNX; it asserts some of them.
@@ -32,8 +32,7 @@ def read_file(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
-        near = get_close_matches(path.name, FILES, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
+        hint = did_you_mean(path.name, FILES)
         raise InvalidFileError(
             f"there is no file {path}, and no network of that name is built in; {hint}built in: "
             f"{', '.join(FILES)}",

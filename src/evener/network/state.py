@@ -9,13 +9,13 @@ stage, so that frames follow each other as closely as without.
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Final
 
 import onnx_ir as ir
 
 from evener.artifacts.tensor import Tensor
 from evener.errors import InvalidNetworkError
+from evener.hints import did_you_mean
 from evener.network.graph import as_tensor, live_nodes, reads
 
 # What exporters add to a name to tell the old value from the new one: h and hn, h_in and h_out.
@@ -233,8 +233,7 @@ def _makers(node: ir.Node) -> list[ir.Node]:
 
 def _check_known(name: str, known: Mapping[str, ir.Value], what: str) -> None:
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
+        hint = did_you_mean(name, known)
         raise InvalidNetworkError(
             f"a state names the {what} '{name}', which the network has not; {hint}"
             f"{what}s: {', '.join(known)}"

@@ -73,6 +73,29 @@ def board_profile(
     )
 
 
+def unpowered(board: Board, processors: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Name the processors whose energies a board's cost model does not know at every clock.
+
+    Args:
+        board: the board.
+        processors: names of those that count; all if None.
+
+    Example:
+        >>> from evener.artifacts.board import load_board
+        >>> unpowered(load_board("khadas-vim3"))
+        ()
+    """
+    every = () if board.cost_model is None else board.cost_model.rates
+    unknown = (
+        one.processor
+        for one in every
+        if one.power_w is None or (one.input.time_s > 0 and one.input.energy_j is None)
+    )
+    return tuple(
+        name for name in dict.fromkeys(unknown) if processors is None or name in processors
+    )
+
+
 def board_blocks(
     board: Board, network: Network, *, table: str | None = None
 ) -> tuple[str | None, Blocks]:
@@ -152,7 +175,8 @@ def _modelled(model: CostModel, network: Network, blocks: Blocks) -> tuple[Timin
             Cost(time_s=time_s, energy_j=None if rates.power_w is None else rates.power_w * time_s)
             for time_s in times_s
         ]
-        costs[0] = add(scaled(rates.input, share), costs[0])
+        if rates.input.time_s > 0:
+            costs[0] = add(scaled(rates.input, share), costs[0])
         timings.append(
             Timing(processor=rates.processor, clock_hz=rates.clock_hz, costs=tuple(costs))
         )

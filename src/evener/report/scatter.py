@@ -15,6 +15,7 @@ from evener.units import show
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, WIDTH - 96, 24.0, 236.0
 _HEIGHT: Final = 276.0
 _LINE: Final = 14.0  # from one line of text to the next
+_ALL_BEST: Final = 0.9  # where the axis begins if every network is as good as can be
 _BESIDE: Final = 9.0  # from a point to its name
 
 
@@ -57,7 +58,9 @@ def _draw(
     front: Front, points: Sequence[_Point], baselines: Sequence[Baseline], cost: str
 ) -> Element:
     levels = [*(one.quality for one in points), *(one.validation for one in baselines)]
-    y_ticks = round_ticks(min(levels), max(levels))
+    # No quality is above 1, and a chart of nothing but the best has room below.
+    least = min(levels) if min(levels) < 1 else _ALL_BEST
+    y_ticks = round_ticks(least, max(levels))
     x_ticks = powers_of_ten(min(one.cost for one in points), max(one.cost for one in points))
 
     def x(value: float) -> float:
@@ -98,7 +101,7 @@ def _draw(
         f"scatter{cost}",
         _HEIGHT,
         *marks,
-        title=f"Accuracy against {axis}",
+        title=f"{front.metric} against {axis}",
         description=_describe(front, by_id, baselines),
     )
 

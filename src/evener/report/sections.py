@@ -82,6 +82,8 @@ def candidates(content: ReportContent) -> list[Element]:
         "Filled: the one chosen. Joined: those than which no other is both as good and as "
         "cheap. Dashed: simple models, whose cost is counted otherwise."
     )
+    if len(content.front.costs) > 1:
+        caption += " Coloured ones beside the line are cheaper in another cost."
     for cost in content.front.costs:
         chart = accuracy_against_cost(content.front, content.card.baselines, cost)
         if chart is not None:
@@ -110,7 +112,8 @@ def plan(content: ReportContent) -> list[Element]:
     text = (
         f"{len(found.stages)} {'stage' if len(found.stages) == 1 else 'stages'}, found by {method} "
         f"for {found.objective}: predicted {show(found.rate_hz, 'rate')} and "
-        f"{show(found.latency_s, 'time')} per answer with {found.credits} in flight."
+        f"{show(found.latency_s, 'time')} per answer with {found.credits} in flight"
+        + ("." if found.energy_j is None else f", {show(found.energy_j, 'energy')} each.")
     )
     if found.bound_rate_hz is not None:
         text += f" No plan can be faster than {show(found.bound_rate_hz, 'rate')} by this profile."
@@ -149,6 +152,7 @@ def measured(content: ReportContent) -> list[Element]:
             else "Bars: simulated rate; diamond: predicted."
         )
         made.append(tag("figure", chart, tag("figcaption", caption)))
+        metered = any(row.energy_j is not None for row in comparison.rows)
         rows = [
             (
                 tag("span", kind_of(row), tag("small", row.name)),
@@ -156,11 +160,13 @@ def measured(content: ReportContent) -> list[Element]:
                 show(row.predicted_rate_hz, "rate"),
                 show(row.latency_p50_s, "time"),
                 show(row.latency_p99_s, "time"),
+                *((show(row.energy_j, "energy"),) if metered else ()),
             )
             for row in comparison.rows
         ]
-        head = ("way", "rate", "predicted", "latency p50", "latency p99")
-        made.append(table(head, rows, numbers=(1, 2, 3, 4)))
+        columns = ("way", "rate", "predicted", "latency p50", "latency p99", "energy")
+        head = columns if metered else columns[:-1]
+        made.append(table(head, rows, numbers=range(1, len(head))))
     trace = content.trace
     text = (
         f"{'Simulated' if trace.simulated else 'The test'} rows went through the plan as "

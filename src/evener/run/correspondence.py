@@ -5,14 +5,18 @@ next.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol, TypeVar
 
+from evener.artifacts.plan import Lane
 from evener.comm.link import LineEndedError
 from evener.comm.parcel import unpack_error
-from evener.errors import ChannelClosedError
+from evener.errors import ChannelClosedError, InputError
 from evener.run import orders
+from evener.run.record import LaneRecord
+from evener.run.wiring import Ports, Wiring
+from evener.runtime.session import Array, Optimisation, Runtime
 
 AnswerT = TypeVar("AnswerT")
 
@@ -120,6 +124,50 @@ class Correspondence:
             raise answer
         raise TypeError(f"{kind.__name__} was asked for, {answer!r} came")
 
+    def launch(
+        self,
+        stage: int,
+        lane: Lane,
+        runtimes: Mapping[str, Runtime],
+        optimisation: Optimisation,
+    ) -> None:
+        """Have it be a lane; see `evener.run.lane.Worker.launch`.
+
+        Args:
+            stage: index of its stage.
+            lane: where and what it runs.
+            runtimes: those that it uses, by name.
+            optimisation: how far they optimise each part.
+        """
+        self.tell(
+            orders.Launch(stage=stage, lane=lane, runtimes=runtimes, optimisation=optimisation)
+        )
+
+    def open(self, models: Sequence[bytes]) -> Sequence[Ports]:
+        """Have it open a session for each part; see `evener.run.lane.Worker.open`."""
+        return self.ask(orders.Open(models=models), orders.Opened).sessions
+
+    def start(self, wiring: Wiring, source: object, to: object, files: Sequence[int] = ()) -> None:
+        """Have it take frames from now on; see `evener.run.lane.Worker.start`.
+
+        Args:
+            wiring: how the sessions are joined.
+            source: what it needs to join the channel of the inlet.
+            to: the same, of the outlet.
+            files: open files that go along.
+        """
+        start = orders.Start(wiring=wiring, source=source, to=to)
+        self.ask(start, orders.Done, files, patience_s=PATIENCE_S)
+
+    def begin(self, first: int, *, spans: bool, states: Mapping[str, Array]) -> None:
+        """Have it forget the run before; see `evener.run.lane.Worker.begin`."""
+        begin = orders.Begin(first=first, spans=spans, states=dict(states))
+        self.ask(begin, orders.Done, patience_s=PATIENCE_S)
+
+    def record(self) -> LaneRecord:
+        """Return what it did in this run."""
+        return self.ask(orders.Report(), orders.Reported, patience_s=PATIENCE_S).record
+
     def join(self, patience_s: float | None = None) -> bool:
         """Wait until the lane has said its last; return whether it has."""
         if self._listener is not threading.current_thread():
@@ -145,3 +193,14 @@ class Correspondence:
                 return
             else:
                 self._answers.put(said)
+
+
+def launched(correspondence: Correspondence | None) -> Correspondence:
+    """Return it, if the lane was launched.
+
+    Raises:
+        InputError: it was not.
+    """
+    if correspondence is None:
+        raise InputError("the lane was not launched")
+    return correspondence

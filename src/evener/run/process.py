@@ -22,7 +22,7 @@ from evener.comm.link import Link
 from evener.comm.processes import ProcessChannel
 from evener.errors import InputError, StageFailedError
 from evener.run import orders
-from evener.run.correspondence import PATIENCE_S, Correspondence
+from evener.run.correspondence import Correspondence, launched
 from evener.run.lane import Worker
 from evener.run.progress import GAUGE_DOUBLES, Gauge
 from evener.run.record import LaneProgress, LaneRecord
@@ -83,11 +83,7 @@ class LaneProcess:
             self._orders.tell(host, [memory])
         finally:
             os.close(memory)
-        self._orders.tell(
-            orders.Launch(
-                stage=self.stage, lane=self.lane, runtimes=used, optimisation=optimisation
-            )
-        )
+        self._orders.launch(self.stage, self.lane, used, optimisation)
 
     def step_forward(self) -> None:
         """Let its process take its share of the cores; see `Worker.step_forward`."""
@@ -99,29 +95,22 @@ class LaneProcess:
 
     def open(self, models: Sequence[bytes]) -> Sequence[Ports]:
         """Open a session for each part; see `evener.run.lane.Worker.open`."""
-        return self._launched().ask(orders.Open(models=models), orders.Opened).sessions
+        return launched(self._orders).open(models)
 
     def start(self, wiring: Wiring, source: ProcessChannel, to: ProcessChannel) -> None:
         """Take frames from now on; see `evener.run.lane.Worker.start`."""
-        start = orders.Start(wiring=wiring, source=source.layout, to=to.layout)
-        self._launched().ask(
-            start, orders.Done, [*source.handles, *to.handles], patience_s=PATIENCE_S
-        )
+        files = [*source.handles, *to.handles]
+        launched(self._orders).start(wiring, source.layout, to.layout, files)
 
     def begin(
         self, first: int = 0, *, spans: bool = False, states: Mapping[str, Array] = NO_STATES
     ) -> None:
         """Forget the run before; see `evener.run.lane.Worker.begin`."""
-        self._launched().ask(
-            orders.Begin(first=first, spans=spans, states=dict(states)),
-            orders.Done,
-            patience_s=PATIENCE_S,
-        )
+        launched(self._orders).begin(first, spans=spans, states=states)
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""
-        report = self._launched().ask(orders.Report(), orders.Reported, patience_s=PATIENCE_S)
-        return report.record
+        return launched(self._orders).record()
 
     def progress(self) -> LaneProgress:
         """Return what it does just now; any thread may ask."""
@@ -148,11 +137,6 @@ class LaneProcess:
         self._orders.join()
         self._link.close()
         return True
-
-    def _launched(self) -> Correspondence:
-        if self._orders is None:
-            raise InputError("the lane was not launched")
-        return self._orders
 
     def _gave_up(self, waited_s: float) -> StageFailedError:
         """Kill the process: it would not end by itself either."""

@@ -21,7 +21,7 @@ from evener.comm.channel import Channel
 from evener.errors import EvenerError, InputError, StageFailedError
 from evener.run import orders
 from evener.run.carrier import Carrier
-from evener.run.correspondence import PATIENCE_S, Correspondence
+from evener.run.correspondence import Correspondence, launched
 from evener.run.entry import Entry
 from evener.run.lane import LaneThread, Worker
 from evener.run.process import broken_down, does_not_answer, used_by
@@ -213,43 +213,33 @@ class LaneRank:
             broken=lambda: InputError(f"rank {self._rank} is gone"),
             late=lambda waited_s: does_not_answer(self, f"process of rank {self._rank}", waited_s),
         )
-        self._orders.tell(
-            orders.Launch(
-                stage=self.stage, lane=self.lane, runtimes=used, optimisation=optimisation
-            )
-        )
+        self._orders.launch(self.stage, self.lane, used, optimisation)
 
     def step_forward(self) -> None:
         """Do nothing: it never stood behind."""
 
     def open(self, models: Sequence[bytes]) -> Sequence[Ports]:
         """Open a session for each part; see `evener.run.lane.Worker.open`."""
-        return self._launched().ask(orders.Open(models=models), orders.Opened).sessions
+        return launched(self._orders).open(models)
 
     def start(self, wiring: Wiring, source: Channel, to: Channel) -> None:
         """Take frames from now on; see `evener.run.lane.Worker.start`."""
         ends = (self._addresses[id(source)], self._addresses[id(to)])
-        start = orders.Start(wiring=wiring, source=ends[0], to=ends[1])
-        self._launched().ask(start, orders.Done, patience_s=PATIENCE_S)
+        launched(self._orders).start(wiring, *ends)
 
     def begin(
         self, first: int = 0, *, spans: bool = False, states: Mapping[str, Array] = NO_STATES
     ) -> None:
         """Forget the run before; see `evener.run.lane.Worker.begin`."""
-        self._launched().ask(
-            orders.Begin(first=first, spans=spans, states=dict(states)),
-            orders.Done,
-            patience_s=PATIENCE_S,
-        )
+        launched(self._orders).begin(first, spans=spans, states=states)
 
     def record(self) -> LaneRecord:
         """Return what it did in this run."""
-        report = self._launched().ask(orders.Report(), orders.Reported, patience_s=PATIENCE_S)
-        return report.record
+        return launched(self._orders).record()
 
     def progress(self) -> LaneProgress:
         """Return what it does just now, by the clock of its machine; any thread may ask."""
-        return self._launched().ask(orders.Look(), orders.Seen).progress
+        return launched(self._orders).ask(orders.Look(), orders.Seen).progress
 
     def abandon(self) -> None:
         """Never wait for it: no rank can be ended without the others."""
@@ -261,11 +251,6 @@ class LaneRank:
             return True
         self._orders.tell(orders.Stop())
         return self._abandoned or self._orders.join(patience_s)
-
-    def _launched(self) -> Correspondence:
-        if self._orders is None:
-            raise InputError("the lane was not launched")
-        return self._orders
 
 
 def spread(lanes: int, ranks: int) -> list[int]:

@@ -63,6 +63,11 @@ def no_arms() -> NDArray[np.int64]:
     return np.empty(0, np.int64)
 
 
+def no_points() -> NDArray[np.int64]:
+    """Return the points of crossover of a brood that was drawn."""
+    return np.empty(0, np.int64)
+
+
 def no_bars() -> NDArray[np.float64]:
     """Return the bars of a brood that pulled no arms."""
     return np.empty(0, np.float64)
@@ -84,6 +89,8 @@ class Brood:
         sizes: how many children each island has; empty without islands.
         parents: genomes of two parents of each child, (children, 2, bits), twice the same where
             one alone bred it; empty where all were drawn.
+        points: the first bit of each child that its second parent gave, before bits were inverted,
+            and the number of bits where the first gave all; empty where `parents` is.
     """
 
     genomes: Genomes
@@ -91,12 +98,14 @@ class Brood:
     bars: NDArray[np.float64] = field(default_factory=no_bars)
     sizes: tuple[int, ...] = ()
     parents: NDArray[np.bool_] = field(default_factory=no_parents)
+    points: NDArray[np.int64] = field(default_factory=no_points)
 
     def plain(self) -> Plain:
         """Return it as what JSON can hold."""
         return {
             "genomes": texts_of(self.genomes),
             "parents": [texts_of(pair) for pair in self.parents],
+            "points": self.points.tolist(),
             "pulled": self.pulled.tolist(),
             "bars": [None if np.isinf(one) else one for one in self.bars.tolist()],
             "sizes": list(self.sizes),
@@ -114,6 +123,7 @@ def brood_of(plain: Plain) -> Brood:
         parents=np.array([genomes_of(pair) for pair in plain["parents"]], bool)
         if plain["parents"]
         else no_parents(),
+        points=np.array(plain["points"], np.int64),
     )
 
 

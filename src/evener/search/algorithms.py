@@ -22,7 +22,8 @@ from evener.search.regularized import Regularized
 from evener.search.screened import Screened
 from evener.search.space import Costs, Space
 
-_NEAR: Final = 400  # neighbours of the best that are looked at in a generation
+_POOL: Final = 500  # genomes that a model chooses among in a generation
+_NEAR: Final = 0.8  # of them are neighbours of the best
 
 
 def make_algorithm(
@@ -35,6 +36,7 @@ def make_algorithm(
     reference: Reference = (),
     seeds: Genomes | None = None,
     first: int | None = None,
+    pool: int | None = None,
     band: Band | None = None,
     arms: tuple[Arm, ...] = FIXED,
 ) -> Algorithm:
@@ -53,6 +55,8 @@ def make_algorithm(
         seeds: genomes to begin with.
         first: how many genomes are judged first, with several objectives by "screened"; twice the
             children if None.
+        pool: among how many genomes "screened" chooses with several objectives, the cost of all of
+            which is asked for; 500 at most, and if None.
         band: of lambda, in which the rate of mutation keeps it, for those that mutate and judge
             duplicates: "paper", "regularized", "nsga2" and "islands"; what each did best with if
             None.
@@ -99,7 +103,17 @@ def make_algorithm(
                 seeds=seeds,
                 reference=reference,
             )
-            made = Screened(space, inner, share=0.8, costs=costs, near=_NEAR, reference=reference)
+            among = _POOL if pool is None else min(pool, _POOL)
+            near = round(_NEAR * among)
+            made = Screened(
+                space,
+                inner,
+                pool=max(among - near, 1),
+                share=0.8,
+                costs=costs,
+                near=near,
+                reference=reference,
+            )
         case "screened":
             made = _screened(space, children, arms, seeds)
     return made

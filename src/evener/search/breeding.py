@@ -12,7 +12,7 @@ from evener.search.control import Control
 from evener.search.genes import Genomes
 from evener.search.judged import Judged
 from evener.search.space import Space
-from evener.search.variation import cross, invert
+from evener.search.variation import cross, cut, invert
 
 Band = tuple[float, float]
 BAND: Band = (0.2, 0.6)
@@ -53,11 +53,13 @@ def breed_pairs(
     crossover = np.array([arm.crossover for arm in memory.arms])[pulled]
     factors = np.array([arm.mutation for arm in memory.arms])[pulled]
     first, second = parents.genomes[pairs[:, 0]], parents.genomes[pairs[:, 1]]
-    crossed = cross(first, second, crossover, rng)
+    points = cut(crossover, first.shape[1], rng)
+    crossed = cross(first, second, points)
     children = invert(crossed, np.minimum(memory.control.rate * factors, 0.5), rng)
     alone = (crossed == first).all(axis=1)  # nothing of the second is in it
     bred = np.stack([first, np.where(alone[:, None], first, second)], axis=1)
-    return Brood(children, pulled, parents.objectives[pairs, 0].min(axis=1), parents=bred)
+    bars = parents.objectives[pairs, 0].min(axis=1)
+    return Brood(children, pulled, bars, parents=bred, points=points)
 
 
 def learned(memory: Memory, brood: Brood, judged: Judged, population: Judged | None) -> Memory:

@@ -103,6 +103,27 @@ class ChainSpace:
         """Return the network of each genome."""
         return tuple(self._graph(row) for row in self.loci(genomes).tolist())
 
+    def places(self, genomes: Genomes) -> tuple[tuple[int, ...], ...]:
+        """Return for each genome which gene each layer of its network is of, from 1 to `depth`.
+
+        Example:
+            >>> space = ChainSpace(depth=3, widths=(8,))
+            >>> space.places(np.array([[1, 0, 1], [0, 0, 0]], bool))
+            ((1, 3), ())
+        """
+        layers = read_levels(genomes, self.genes)[:, : self.depth]
+        return tuple(tuple((np.flatnonzero(row) + 1).tolist()) for row in layers)
+
+    def link_bit(self, start: int, end: int) -> int:
+        """Return the first bit of the layer that a link leads to, or to the output, of its source.
+
+        Args:
+            start: 0 is the input.
+            end: `depth` + 1 is the output.
+        """
+        layer = start if end > self.depth else end
+        return count_bits(self.genes[: max(layer - 1, 0)])
+
     def encode(self, graph: LayerGraph) -> Genomes:
         """Return a genome of a network that somebody has already, (1, length).
 

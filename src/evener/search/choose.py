@@ -65,16 +65,30 @@ def finalists(
 
     Returns:
         The one that `choose` picks, then those that cost more, the nearest first, then those that
-        cost less.
+        cost less. Of several costs only the first is looked at: those that another beats in quality
+        and in this cost come last.
 
     Example:
         >>> front = [Rated(name, (cost,), cost / 10, 0.0) for cost, name in enumerate("abcde")]
         >>> [one.id for one in finalists(front, 0.2, 4)]
         ['c', 'd', 'e', 'b']
     """
-    ordered = _cheapest_first(rated)
-    place = ordered.index(choose(rated, required_quality))
-    return (*ordered[place:], *reversed(ordered[:place]))[:count]
+    every = _cheapest_first(rated)
+    chosen = choose(rated, required_quality)
+    ordered = [one for one in every if one is chosen or not _beaten(one, every)]
+    rest = [one for one in every if one not in ordered]
+    place = ordered.index(chosen)
+    return (*ordered[place:], *reversed(ordered[:place]), *rest)[:count]
+
+
+def _beaten(one: Rated, others: Sequence[Rated]) -> bool:
+    """Return whether another is no worse in quality and first cost, and better in either."""
+    return any(
+        other.costs[0] <= one.costs[0]
+        and other.quality >= one.quality
+        and (other.costs[0], -other.quality) != (one.costs[0], -one.quality)
+        for other in others
+    )
 
 
 def _cheapest_first(rated: Sequence[Rated]) -> list[Rated]:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from evener.artifacts.networks import Network
 from evener.artifacts.score import Score as Score
+from evener.search.homology import Descent
 
 NetworkT_contra = TypeVar("NetworkT_contra", bound=Network, contravariant=True)
 
@@ -21,7 +22,7 @@ class Evaluate(Protocol[NetworkT_contra]):
         *,
         budget_s: float | None,
         seed: int,
-        parents: Mapping[str, Sequence[str]],
+        descents: Mapping[str, Descent | None],
     ) -> Sequence[Score]:
         """Score each network, in the order of the batch.
 
@@ -31,8 +32,8 @@ class Evaluate(Protocol[NetworkT_contra]):
                 time is left for get the status "out_of_budget".
             seed: what the randomness is drawn from; the same seed gives the same scores, however
                 many processes take part.
-            parents: ids of the networks that each was bred from, by its id; all were scored before,
-                or broke a limit. None of one that was drawn.
+            descents: how networks were bred, by their ids; their parents were all scored before, or
+                broke a limit. None of one that was drawn, or nothing.
 
         Returns:
             One score per network. A failure is a score with a status, never an exception.

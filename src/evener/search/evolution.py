@@ -18,12 +18,13 @@ from evener.errors import InputError
 from evener.search.algorithm import Algorithm, Brood, brood_of, memory_of
 from evener.search.fronts import first_front
 from evener.search.genes import Genomes
+from evener.search.homology import Descent, descent_of
 from evener.search.judged import Judged, Plain, best_first, genomes_of, texts_of
 from evener.search.space import PhenotypeT, Space
 from evener.search.variation import stream
 
 _PATIENCE: Final = 200  # generations without a new network until the search gives up
-_SCHEMA: Final = 2
+_SCHEMA: Final = 3
 _FAR: Final = float_info.max  # the most that a limit may be broken by; infinity means failed
 
 
@@ -88,7 +89,7 @@ class Evolution(Generic[PhenotypeT]):
         self._fresh: list[bool] = []  # of the brood
         self._wanted: dict[str, PhenotypeT] = {}  # of the brood, not told yet
         self._genomes: dict[str, str] = {}  # of the brood
-        self._parents: dict[str, tuple[str, ...]] = {}  # of the brood
+        self._descents: dict[str, Descent | None] = {}  # of the brood
         if state is not None:
             self._restore(state)
 
@@ -116,7 +117,11 @@ class Evolution(Generic[PhenotypeT]):
 
     def parents(self, id_: str) -> tuple[str, ...]:
         """Return the ids of the networks that one seen, or asked for, was bred from."""
-        return self._seen[id_].parents if id_ in self._seen else self._parents[id_]
+        return self._seen[id_].parents if id_ in self._seen else self._bred_from(id_)
+
+    def descent(self, id_: str) -> Descent | None:
+        """Return how the genome of a network that is asked for came about; None if it was drawn."""
+        return self._descents[id_]
 
     def best(self) -> tuple[PhenotypeT, Seen] | None:
         """Return the best network by the first objective; None if none was evaluated."""
@@ -190,9 +195,9 @@ class Evolution(Generic[PhenotypeT]):
             del self._wanted[id_]
             genome = self._genomes[id_]
             if found is None or not all(map(isfinite, found)):
-                self._seen[id_] = Seen(genome, (inf,) * wanted, inf, self._parents[id_])
+                self._seen[id_] = Seen(genome, (inf,) * wanted, inf, self._bred_from(id_))
             else:
-                self._seen[id_] = Seen(genome, tuple(map(float, found)), 0.0, self._parents[id_])
+                self._seen[id_] = Seen(genome, tuple(map(float, found)), 0.0, self._bred_from(id_))
         if results and not self._wanted:
             self._learn()
 
@@ -238,7 +243,7 @@ class Evolution(Generic[PhenotypeT]):
         self._genomes = dict(
             zip(reversed(self._ids), reversed(texts_of(brood.genomes)), strict=True)
         )
-        self._parents = self._parents_of(brood)
+        self._descents = self._descents_of(brood)
         self._fresh, self._wanted = [], {}
         for network, id_, violation in zip(networks, self._ids, violations, strict=True):
             new = id_ not in self._seen and id_ not in self._wanted
@@ -250,21 +255,32 @@ class Evolution(Generic[PhenotypeT]):
                 broken = min(self._limits(network), _FAR)
             if broken > 0:
                 nothing = (inf,) * self._who["objectives"]
-                self._seen[id_] = Seen(self._genomes[id_], nothing, broken, self._parents[id_])
+                self._seen[id_] = Seen(self._genomes[id_], nothing, broken, self._bred_from(id_))
             else:
                 self._wanted[id_] = network
 
-    def _parents_of(self, brood: Brood) -> dict[str, tuple[str, ...]]:
-        """Return the ids of the networks that each network of a brood was first bred from."""
+    def _bred_from(self, id_: str) -> tuple[str, ...]:
+        """Return the ids of the networks that one of the brood was bred from, each once."""
+        descent = self._descents[id_]
+        return () if descent is None else tuple(dict.fromkeys(descent.parents))
+
+    def _descents_of(self, brood: Brood) -> dict[str, Descent | None]:
+        """Return how the first genome of each network of a brood came about."""
         if not len(brood.parents):
-            return dict.fromkeys(self._ids, ())
-        bred: dict[str, tuple[str, ...]] = {}
+            return dict.fromkeys(self._ids)
         first, second = (
             [network.id for network in self._space.decode(brood.parents[:, one])] for one in (0, 1)
         )
-        for id_, *pair in zip(self._ids, first, second, strict=True):
-            bred.setdefault(id_, tuple(dict.fromkeys(pair)))
-        return bred
+        found: dict[str, Descent | None] = {}
+        for at, id_ in enumerate(self._ids):
+            if id_ not in found:
+                found[id_] = descent_of(
+                    brood.genomes[at],
+                    (brood.parents[at, 0], brood.parents[at, 1]),
+                    (first[at], second[at]),
+                    int(brood.points[at]),
+                )
+        return found
 
     def _learn(self) -> None:
         """Tell the algorithm how its brood fared."""
@@ -280,7 +296,7 @@ class Evolution(Generic[PhenotypeT]):
         )
         self._memory = self._algorithm.learn(self._memory, brood, judged)
         self._brood, self._ids, self._fresh, self._genomes = None, [], [], {}
-        self._parents = {}
+        self._descents = {}
 
     def _archive(self) -> tuple[Judged, list[str]]:
         """Return what was evaluated, by id, so that the order of answers makes no difference."""

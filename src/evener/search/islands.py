@@ -65,6 +65,7 @@ class Islands:
             np.concatenate([brood.bars for brood in broods]),
             tuple(len(brood.genomes) for brood in broods),
             np.concatenate([brood.parents for brood in broods]),
+            np.concatenate([brood.points for brood in broods]),
         )
 
     def learn(self, memory: Memory, brood: Brood, judged: Judged) -> Memory:

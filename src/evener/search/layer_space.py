@@ -13,7 +13,14 @@ from evener.artifacts.layer_graph import Activation, LayerGraph
 from evener.errors import InputError
 from evener.search.canonical import canonical_order
 from evener.search.genes import Gene, Genomes, Levels, count_bits, read_levels, write_levels
-from evener.search.links import count_links, live_nodes, prune_links, read_links, write_links
+from evener.search.links import (
+    count_links,
+    link_bit,
+    live_nodes,
+    prune_links,
+    read_links,
+    write_links,
+)
 from evener.search.nearest_levels import activation_level, nearest, recipe_levels
 from evener.search.recipe_genes import RECIPE_GENES, recipe_of, silence_recipe
 
@@ -98,6 +105,25 @@ class LayerSpace:
         pruned = prune_links(matrices)
         return tuple(map(self._graph, pruned, live_nodes(matrices), levels))
 
+    def places(self, genomes: Genomes) -> tuple[tuple[int, ...], ...]:
+        """Return for each genome which node each layer of its network is, from 1 to `depth`.
+
+        Example:
+            Layer 2 is all that lies on the way to the output, and so the network's only layer:
+
+            >>> space = LayerSpace(depth=2)
+            >>> bits = [space.link_bit(0, 2), space.link_bit(2, 3)]
+            >>> space.places(np.isin(np.arange(space.length), bits)[None])
+            ((2,),)
+        """
+        matrices, levels = self._read(genomes)
+        found = map(self._nodes, prune_links(matrices), live_nodes(matrices), levels)
+        return tuple(tuple(nodes[1:-1]) for nodes in found)
+
+    def link_bit(self, start: int, end: int) -> int:
+        """Return which bit says whether a node feeds a later one; `depth` + 1 is the output."""
+        return link_bit(self.nodes, start, end)
+
     def encode(self, graph: LayerGraph) -> Genomes:
         """Return a genome of a network that somebody has already, (1, length).
 
@@ -149,15 +175,20 @@ class LayerSpace:
     def _graph(
         self, matrix: NDArray[np.bool_], live: NDArray[np.bool_], levels: NDArray[np.int64]
     ) -> LayerGraph:
-        kept = np.flatnonzero(live)
-        units = [self.widths[level] for level in levels[: self.depth]]
-        labels = [0, *units, 0]
-        inner = matrix[np.ix_(kept, kept)]
-        order = canonical_order(inner, [labels[node] for node in kept])
-        starts, ends = np.nonzero(inner[np.ix_(order, order)])
+        nodes = self._nodes(matrix, live, levels)
+        starts, ends = np.nonzero(matrix[np.ix_(nodes, nodes)])
         return LayerGraph(
-            widths=tuple(labels[kept[place]] for place in order[1:-1]),
+            widths=tuple(self.widths[levels[node - 1]] for node in nodes[1:-1]),
             links=tuple(zip(starts.tolist(), ends.tolist(), strict=True)),
             activation=self.activations[levels[self.depth]],
             recipe=recipe_of(levels[self.depth + 1 :].tolist()) if self.recipes else None,
         )
+
+    def _nodes(
+        self, matrix: NDArray[np.bool_], live: NDArray[np.bool_], levels: NDArray[np.int64]
+    ) -> list[int]:
+        """Return the live nodes in canonical order, input and output among them."""
+        labels = [0, *(self.widths[level] for level in levels[: self.depth]), 0]
+        kept = np.flatnonzero(live).tolist()
+        order = canonical_order(matrix[np.ix_(kept, kept)], [labels[node] for node in kept])
+        return [kept[place] for place in order]

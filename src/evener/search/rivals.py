@@ -132,9 +132,11 @@ class Rivals(Generic[NetworkT]):
             return False
         wanted = {one.id: one for one in (*own, *others) if one.id not in self._known}
         batch = tuple(wanted.values())
-        bred = {one.id: self._search.parents(one.id) for one in own}
+        bred = {one.id: self._search.descent(one.id) for one in own}
         scores = (
-            self._evaluate(batch, budget_s=budget_s, seed=self._seed, parents=bred) if batch else ()
+            self._evaluate(batch, budget_s=budget_s, seed=self._seed, descents=bred)
+            if batch
+            else ()
         )
         self._known |= {one.id: one for one in scores if one.status != "out_of_budget"}
         generation = len(self._generations)

@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.errors import InputError
-from evener.search.algorithm import Algorithm, Brood, Memory, no_arms, no_bars, no_parents
+from evener.search.algorithm import (
+    Algorithm,
+    Brood,
+    Memory,
+    no_arms,
+    no_bars,
+    no_parents,
+    no_points,
+)
 from evener.search.bandit import FIXED, NO_ARM
 from evener.search.breeding import learned
 from evener.search.fronts import ranking
@@ -169,7 +177,9 @@ class Screened:
         genomes = parents.copy()
         genomes[np.arange(len(places)), bit] ^= True
         no_arm, no_bar = np.full(len(places), NO_ARM), np.full(len(places), -np.inf)
-        return Brood(genomes, no_arm, no_bar, parents=np.stack([parents, parents], axis=1))
+        bred = np.stack([parents, parents], axis=1)
+        points = np.full(len(places), genomes.shape[1])
+        return Brood(genomes, no_arm, no_bar, parents=bred, points=points)
 
 
 def _joined(broods: Sequence[Brood]) -> Brood:
@@ -177,13 +187,16 @@ def _joined(broods: Sequence[Brood]) -> Brood:
     bred = broods[1:]
     learns = any(len(one.pulled) for one in bred)
     parts = broods if learns else []
+    known = all(len(one.parents) == len(one.genomes) for one in broods)
+    with_parents = [one for one in broods if len(one.genomes)] if known else []
     return Brood(
         np.concatenate([one.genomes for one in broods]),
         np.concatenate([*(one.pulled for one in parts), no_arms()]),
         np.concatenate([*(one.bars for one in parts), no_bars()]),
-        parents=np.concatenate([one.parents for one in broods if len(one.genomes)])
-        if all(len(one.parents) == len(one.genomes) for one in broods)
+        parents=np.concatenate([one.parents for one in with_parents])
+        if with_parents
         else no_parents(),
+        points=np.concatenate([*(one.points for one in with_parents), no_points()]),
     )
 
 
@@ -195,4 +208,5 @@ def _part(brood: Brood, which: NDArray[np.int64]) -> Brood:
         brood.pulled[which] if learns else brood.pulled,
         brood.bars[which] if learns else brood.bars,
         parents=brood.parents[which] if len(brood.parents) else brood.parents,
+        points=brood.points[which] if len(brood.points) else brood.points,
     )

@@ -39,27 +39,34 @@ def tournament(
     return winners
 
 
-def cross(
-    first: Genomes, second: Genomes, rates: NDArray[np.float64], rng: np.random.Generator
-) -> Genomes:
+def cut(rates: NDArray[np.float64], length: int, rng: np.random.Generator) -> Indices:
+    """Draw the points of crossovers: the first bit of each child that its second parent gives.
+
+    Args:
+        rates: probability of crossing for each child, (children,).
+        length: bits of a genome; also the point of a child that is not crossed.
+        rng: draws.
+    """
+    crossed = rng.random(len(rates)) < rates
+    points: Indices = rng.integers(1, max(length, 2), len(rates))
+    points[~crossed] = length
+    return points
+
+
+def cross(first: Genomes, second: Genomes, points: Indices) -> Genomes:
     """Return one child of each pair: bits of the first up to a point, then of the second.
 
     Args:
         first: (children, bits).
         second: (children, bits).
-        rates: probability of crossing for each child, (children,); otherwise it is the first.
-        rng: draws.
+        points: from `cut`, (children,).
 
     Example:
         >>> ones, zeros = np.ones((1, 6), bool), np.zeros((1, 6), bool)
-        >>> cross(ones, zeros, np.ones(1), stream(0)).astype(int).tolist()
+        >>> cross(ones, zeros, cut(np.ones(1), 6, stream(0))).astype(int).tolist()
         [[1, 1, 1, 0, 0, 0]]
     """
-    children, length = first.shape
-    crossed = rng.random(children) < rates
-    points = rng.integers(1, max(length, 2), children)
-    points[~crossed] = length
-    return np.where(np.arange(length) < points[:, None], first, second)
+    return np.where(np.arange(first.shape[1]) < points[:, None], first, second)
 
 
 def invert(genomes: Genomes, rates: NDArray[np.float64], rng: np.random.Generator) -> Genomes:

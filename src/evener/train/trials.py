@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from evener.artifacts.architecture import Architecture
 from evener.artifacts.conv_stack import ConvStack
 from evener.artifacts.dataset import Task
+from evener.artifacts.homology import Homology
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.networks import Ends, Network, macs, topology_of, weights
 from evener.artifacts.score import Score
@@ -57,6 +58,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         costs: what counts beside its error where only some go on.
         parents: networks of layers whose learning it begins from, and what they have learned; none
             for weights that are drawn.
+        homologies: what it has of each parent; none where layers of the same number are the same.
         start: weights that layers begin from, in place of all that; None if not.
         seed: what its chance is drawn from, in place of the seed of all and its id; None if not.
     """
@@ -65,6 +67,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     spread: Spread
     costs: tuple[float, ...] = ()
     parents: tuple[tuple[LayerGraph, Weights], ...] = ()
+    homologies: tuple[Homology, ...] = ()
     start: Weights | None = None
     seed: int | None = None
 
@@ -336,7 +339,7 @@ def _begun(trial: Trial, member: Member, ends: Ends, terms: Terms) -> Weights | 
         if isinstance(one, Individual)
     ]
     if layers:
-        return inherit(member, layers, masks=masks)
+        return inherit(member, layers, trial.homologies, masks=masks)
     return draw_divided(member, masks) if masks else None
 
 

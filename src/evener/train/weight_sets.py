@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evener.artifacts.dataset import Task
+from evener.artifacts.homology import Homology
 from evener.artifacts.layer_graph import LayerGraph, Recipe
 from evener.data.dataset import Dataset
 from evener.errors import InputError
@@ -105,6 +106,21 @@ class WeightSets:
         Hidden layers are the same in order, as far as their widths say.
         """
         return [self._passed_on(*each) for each in zip(networks, sets, strict=True)]
+
+    def cross(
+        self,
+        networks: Sequence[LayerGraph],
+        parents: Sequence[Sequence[str]],
+        homologies: Sequence[Sequence[Homology]],
+    ) -> list[str]:
+        """Make a weight set for each network from what it has of its parents' sets.
+
+        Args:
+            networks: which.
+            parents: one set or more of each; those whose training diverged are left out.
+            homologies: of each set.
+        """
+        return [self._bred(*each) for each in zip(networks, parents, homologies, strict=True)]
 
     def train(
         self,
@@ -210,6 +226,13 @@ class WeightSets:
         begun = draw_weights(child) if aligned is None else inherit(child, [aligned])
         return self._keep(child, begun)
 
+    def _bred(
+        self, network: LayerGraph, sets: Sequence[str], homologies: Sequence[Homology]
+    ) -> str:
+        known = [(self._known(set_), one) for set_, one in zip(sets, homologies, strict=True)]
+        bred = cross(lambda seed: self._individual(network, seed=seed), known)
+        return self._keep(None) if bred is None else self._keep(*bred)
+
     def _keep(self, individual: Individual | None, weights: Weights | None = None) -> str:
         """Return the id of a new set; one without weights came to nothing."""
         name = str(len(self._sets))
@@ -225,6 +248,26 @@ class WeightSets:
                 "from the same weight sets"
             )
         return self._sets[set_]
+
+
+def cross(
+    child: Callable[[int], Individual], known: Sequence[tuple[Parent | None, Homology]]
+) -> Parent | None:
+    """Return a child of some weight sets, and the weights that it begins from.
+
+    Args:
+        child: returns it with a seed: that of its first parent, from which, and its own place, what
+            is new is drawn.
+        known: its parents, None for one whose training diverged, and what it has of each.
+
+    Returns:
+        None if all diverged.
+    """
+    whole = [(parent, one) for parent, one in known if parent is not None]
+    if not whole:
+        return None
+    made = child(whole[0][0][0].seed)
+    return made, inherit(made, [parent for parent, _ in whole], [one for _, one in whole])
 
 
 def align(child: Individual, parent: Parent) -> Parent | None:

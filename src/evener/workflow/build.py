@@ -92,7 +92,7 @@ def build_project(
         plan = delivery.plan(profile)
         trace = delivery.run(plan)
         comparison = delivery.compare(plan, profile)
-        verdicts = delivery.judge(trace)
+        verdicts = delivery.judge(trace, comparison)
         delivery.report(facts, front, profile, plan, trace, comparison, verdicts)
     return BuildResult(
         verdicts=verdicts.value.verdicts,

@@ -3,9 +3,11 @@
 Each method is one step, kept by `steps.py`; `build.py` calls them in order.
 """
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 import numpy as np
@@ -32,6 +34,7 @@ from evener.workflow.steps import Steps, code_version
 from evener.workflow.wish import Wish
 
 REPORT_FILE: Final = "report.html"
+Found = TypeVar("Found")
 
 
 class Delivery:
@@ -79,11 +82,7 @@ class Delivery:
         """Say how long the network takes where it is to serve."""
 
         def make() -> Profile:
-            try:
-                return self._place.profile(self._wish(), self._progress)
-            except InfeasibleError:
-                # No plan keeps the latency limit; the verdict will say so, by how much.
-                return self._place.profile(self._wish(bounded=False), None)
+            return self._within_limits(lambda wish: self._place.profile(wish, self._progress))
 
         inputs = {"network": self._card.value.network_sha256, **self._place.depends_on}
         return self._steps.step("profile", Profile, inputs, make)
@@ -92,14 +91,11 @@ class Delivery:
         """Decide where it runs."""
 
         def make() -> Plan:
-            try:
-                return self._place.plan(profile, self._wish(), self._progress)
-            except InfeasibleError:
-                return self._place.plan(profile, self._wish(bounded=False), None)
+            return self._within_limits(lambda wish: self._place.plan(profile, wish, self._progress))
 
         inputs = {
             "profile": profile.sha256,
-            "wish": self._wish(),
+            "wish": self._wish(self._limits),
             "processors": self._project.plan.named,
             "code": code_version(*PLAN_CODE),
         }
@@ -140,12 +136,17 @@ class Delivery:
         }
         return self._steps.step("compare", Comparison, inputs, make)
 
-    def judge(self, trace: Kept[Trace]) -> Kept[Verdicts]:
-        """Hold what was measured against the requirements."""
+    def judge(self, trace: Kept[Trace], comparison: Kept[Comparison]) -> Kept[Verdicts]:
+        """Hold what was measured against the requirements.
+
+        Energy is what the comparison metered of the plan; of a board it is the plan's.
+        """
+        [row] = (one for one in comparison.value.rows if one.kind == "plan")
         values = {
             "latency_p50": trace.value.latency_p50_s,
             "latency_p99": trace.value.latency_p99_s,
             "throughput": trace.value.rate_hz,
+            "energy": row.energy_j,
             "size": float(self._card.value.network_bytes),
             "training_time": self._card.made.took_s,
         } | (trace.value.quality or {})
@@ -196,11 +197,33 @@ class Delivery:
             "report", Page, inputs, make, still_good=lambda page: page.whole_in(self._folder)
         )
 
-    def _wish(self, *, bounded: bool = True) -> Wish:
-        return Wish(
-            objective=self._project.plan.objective,
-            max_latency_s=self._project.hard_limit("latency_p99") if bounded else None,
-        )
+    @cached_property
+    def _limits(self) -> dict[str, float]:
+        """The hard requirements that a plan can be held to, by the name that `Wish` has for it."""
+        limits = {"max_latency_s": self._project.hard_limit("latency_p99")}
+        if self._project.plan.objective in ("latency", "energy"):  # others are as quick as may be
+            limits["min_rate_hz"] = self._project.hard_limit("throughput")
+        if self._place.knows_energy:
+            limits["max_energy_j"] = self._project.hard_limit("energy")
+        return {name: limit for name, limit in limits.items() if limit is not None}
+
+    def _within_limits(self, find: Callable[[Wish], Found]) -> Found:
+        """Find what keeps as many limits as can be kept; the verdict says by how much others miss.
+
+        Raises:
+            InfeasibleError: nothing is found without any limit either.
+        """
+        limits = tuple(self._limits.items())
+        for count in range(len(limits), 0, -1):
+            for kept in combinations(limits, count):
+                try:
+                    return find(self._wish(dict(kept)))
+                except InfeasibleError:
+                    continue
+        return find(self._wish({}))
+
+    def _wish(self, limits: Mapping[str, float]) -> Wish:
+        return msgspec.structs.replace(Wish(objective=self._project.plan.objective), **limits)
 
     def _tell(self, message: str, done: int = 0, total: int = 0) -> None:
         if self._progress is not None:

@@ -48,6 +48,7 @@ class Finalists:
         rows: what they learn.
         crew: processes that train.
         deadline: in seconds since 1970.
+        least_s: how long a training takes at the least, in seconds.
         tell: told what is done, how much of it and of how much.
     """
 
@@ -58,6 +59,7 @@ class Finalists:
     crew: Crew[Any, Any]
     deadline: float
     tell: Callable[[str, int, int], object]
+    least_s: float = 0.0
 
     def choose(self, state: SearchState, front: "Sequence[Rated]", fixed: "Candidate") -> Finals:
         """Train the finalists of a front, the best that random search found, and a fixed network.
@@ -81,13 +83,16 @@ class Finalists:
             runs.append(("random", max(drawn, key=_worth).architecture))
         runs.append(("fixed", fixed))
         retrained, set_apart = self._train(runs)
+        deviations = [stdev(one.validation) for one in retrained if len(one.validation) > 1]
+        unknown = max(deviations, default=0.0)  # of one that was trained from one seed alone
         rated = []
         for one in of_front:
             full = next((r for r in retrained if (r.id, r.of) == (one.id, "front")), None)
             if full is not None:
                 trained = len(full.validation)
-                spread = stdev(full.validation) / trained**0.5 if trained > 1 else 0.0
-                rated.append(Rated(one.id, one.costs, full.quality, hypot(one.error, spread)))
+                deviation = stdev(full.validation) if trained > 1 else unknown
+                error = hypot(one.error, deviation / trained**0.5)
+                rated.append(Rated(one.id, one.costs, full.quality, error))
         chosen = choose(rated, self.quality) if rated else of_front[0]
         return Finals(tuple(retrained), tuple(set_apart), chosen.id)
 
@@ -107,7 +112,9 @@ class Finalists:
             for number in range(self.section.seeds)
             for one in wanted.values()
         ]
-        act = partial(train_in_full, self.rows, train, self.deadline, shrink=shrink)
+        act = partial(
+            train_in_full, self.rows, train, self.deadline, shrink=shrink, least_s=self.least_s
+        )
 
         def hear(done: int, of: int) -> None:
             self.tell(f"training {len(wanted)} networks in full", done, of)

@@ -117,7 +117,7 @@ def find_network(
             trials = _trials(dataset, effort, crew, clock)
             tried["random search"] = [one.score for one in state.random]
             tried["fixed network"] = list(
-                trials([fixed], budget_s=None, seed=effort.seed, parents={})
+                trials([fixed], budget_s=None, seed=effort.seed, descents={})
             )
     best = {name: best_quality(scores) for name, scores in tried.items()}
     return Found(

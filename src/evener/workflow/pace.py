@@ -12,6 +12,7 @@ _FEWEST: Final = 12  # networks that are to be tried, whatever the budget
 _LEAST_ROWS: Final = 1000  # that a trial learns from, if there are as many
 _FIRST: Final = 2  # times the children, at most, are what the first generation of some begins with
 _FEW: Final = 2  # networks of the smallest generation
+_PRICING: Final = 0.2  # of the time, that may go into what networks cost before they are trained
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +126,27 @@ def children_of(section: SearchSection, pace: Pace) -> int:
         return section.population
     affordable = pace.left_s * pace.tried / pace.took_s / 2
     return max(min(section.population, int(affordable / to_come)), _FEW)
+
+
+def pool_of(each_s: float, left_s: float, *, children: int, to_come: int) -> int | None:
+    """Return among how many genomes the next generation may be chosen if each takes time to price.
+
+    What the plan of a network costs takes milliseconds to find, and on some boards a quarter of a
+    second.
+
+    Args:
+        each_s: how long the price of a network takes, in seconds; 0 if nobody knows.
+        left_s: time for the generations to come, in seconds.
+        children: of a generation; there are at least twice as many to choose among.
+        to_come: how many generations.
+
+    Returns:
+        None for as many as there usually are, which take no time if prices do not.
+
+    Example:
+        >>> pool_of(0.25, 450.0, children=10, to_come=6), pool_of(0.0, 9.0, children=10, to_come=6)
+        (60, None)
+    """
+    if not each_s:
+        return None
+    return max(int(_PRICING * left_s / (max(to_come, 1) * each_s)), 2 * children)

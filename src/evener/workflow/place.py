@@ -18,6 +18,7 @@ from evener.artifacts.trace import StageTrace, Trace
 from evener.data.frames import Frames
 from evener.errors import InputError
 from evener.plan.baselines import BASELINES
+from evener.plan.board import unpowered
 from evener.plan.decide import make_baseline
 from evener.plan.foresee import with_simulated
 from evener.plan.simulate import simulate
@@ -29,7 +30,7 @@ from evener.workflow.frames import OnAnswer
 from evener.workflow.near_enough import reference_runtime
 from evener.workflow.opened import Opened, Progress, find_processors, open_blocks, restrict
 from evener.workflow.opening import open_network
-from evener.workflow.plan import check_energy, plan_live, settle_profile
+from evener.workflow.plan import check_energy, metered, plan_live, settle_profile
 from evener.workflow.run import run_opened
 from evener.workflow.stand_in import stand_in
 from evener.workflow.steps import code_version
@@ -46,6 +47,11 @@ class Place(Protocol):
     @property
     def depends_on(self) -> Mapping[str, object]:
         """What a profile depends on beside the network, encodable as JSON."""
+        ...
+
+    @property
+    def knows_energy(self) -> bool:
+        """Whether a plan can be held to an energy."""
         ...
 
     def profile(self, wish: Wish, progress: Progress | None) -> Profile:
@@ -130,6 +136,11 @@ class ThisMachine:
             "code": code_version("network", "profile", "runtime"),
         }
 
+    @property
+    def knows_energy(self) -> bool:
+        """Whether something meters it, see `Place.knows_energy`."""
+        return metered()
+
     def profile(self, wish: Wish, progress: Progress | None) -> Profile:
         """Time the network, see `Place.profile`."""
         return settle_profile(self._opened, wish, progress=progress).value
@@ -176,6 +187,11 @@ class SimulatedBoard:
             "processors": self._processors,
             "code": code_version("artifacts", "network", "plan"),
         }
+
+    @property
+    def knows_energy(self) -> bool:
+        """Whether the board's cost model has powers, see `Place.knows_energy`."""
+        return not unpowered(load_board(self._board), self._processors)
 
     def profile(self, wish: Wish, progress: Progress | None) -> Profile:  # noqa: ARG002 - nothing is timed
         """Take the board's times, see `Place.profile`."""
@@ -251,6 +267,7 @@ def simulated_trace(plan: Plan, frames: int) -> Trace:
             for use, lane in zip(found.lanes, lanes, strict=True)
         ),
         simulated=True,
+        energy_j=plan.energy_j,
     )
 
 
@@ -266,6 +283,7 @@ def _row(plan: Plan, profile: Profile) -> Row:
         latency_p50_s=found.latency_p50_s,
         latency_p99_s=found.latency_p99_s,
         predicted_rate_hz=plan.rate_hz,
+        energy_j=found.energy_j,
     )
 
 

@@ -105,13 +105,18 @@ def with_nodes(plan: Plan, opened: Opened | None) -> Plan:
     return msgspec.structs.replace(plan, stages=stages)
 
 
+def metered() -> bool:
+    """Return whether something meters the energy of this machine."""
+    return find_meter() is not None
+
+
 def check_energy(wish: Wish) -> None:
     """Refuse to weigh energy on this machine, before measuring.
 
     Raises:
         InputError: the wish is about energy, and nothing here meters it.
     """
-    if find_meter() is not None:
+    if metered():
         return
     if wish.objective == "energy" or wish.max_energy_j is not None:
         raise InputError(

@@ -115,6 +115,8 @@ def race(
     shortest_s, longest_s = _ROUND_S
     quickest_s = min(1 / one.rate_hz for one in entrants.values())
     seconds = min(longest_s, max(shortest_s, _FRAMES * quickest_s))
+    if meter is not None:
+        seconds = max(seconds, meter.least_s)  # it tells nothing of a shorter turn
     together = sum(one.memory_bytes for one in entrants.values()) <= USABLE * free
     if not together:
         _LOG.warning(

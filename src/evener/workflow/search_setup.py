@@ -108,6 +108,7 @@ def algorithm_of(
     *,
     reference: Reference = (),
     children: int | None = None,
+    pool: int | None = None,
     seeds: Genomes | None = None,
 ) -> Algorithm:
     """Return how the search goes on.
@@ -118,6 +119,7 @@ def algorithm_of(
         prices: what is made small beside the error, known before an evaluation.
         reference: limits on the error and on that, beyond which a network is of no use.
         children: of a generation, but for "paper"; the population's size if None.
+        pool: among how many "screened" chooses, see `make_algorithm`.
         seeds: genomes to begin with.
     """
     learns = section.operators == "learned"
@@ -141,6 +143,7 @@ def algorithm_of(
         objectives=1 + len(section.costs),
         costs=costs_of(space, prices),
         reference=reference,
+        pool=pool,
         seeds=seeds,
         band=_band(section),
         arms=LEARNED if learns else FIXED,

@@ -32,7 +32,7 @@ from evener.workflow.generations import evolve
 from evener.workflow.learned import Learned
 from evener.workflow.network_cost import NetworkCost
 from evener.workflow.opened import Progress
-from evener.workflow.pace import SHARE, Pace, children_of
+from evener.workflow.pace import SHARE, Pace, children_of, pool_of
 from evener.workflow.search_keys import TRIALS, keys_of
 from evener.workflow.search_progress import progress_of
 from evener.workflow.search_resume import resume
@@ -43,6 +43,7 @@ from evener.workflow.trial_batches import TrialBatches, terms_of
 if TYPE_CHECKING:
     from evener.search.algorithm import Algorithm
     from evener.search.choose import Rated
+    from evener.search.homology import Descent, LayerGenomes
     from evener.train.trials import Rows
     from evener.workflow.search_setup import Candidate
 
@@ -116,9 +117,10 @@ class Searching:
         self._heirs = [one.score.id for one in scored]
         self._sets = path.with_name("coevolved")
         self._short, self._children = known.short, known.children
-        self._full_s = 0.0
+        self._done = 0 if state is None else len(state.generations)
+        self._full_s = self._epoch_s = 0.0  # an epoch of a middling network
         self._begun = clock() - known.spent_s
-        self._prices = prices_of(section, wanted.ends, planned)
+        self._prices, self._planned = prices_of(section, wanted.ends, planned), planned
         self._space = space_of(section, wanted.ends)
         self._warnings = warnings_of(section, self._space)
         self._base = base_genomes(
@@ -209,9 +211,10 @@ class Searching:
         limit_s = SHARE * self._section.budget_s
         if self._short is None:
             fixed = fixed_network(self._section, self._wanted.ends)
+            self._epoch_s = self._trials().epoch_s(fixed) or 0.0
             self._short, children = shorten(
                 self._section,
-                self._trials().epoch_s(fixed),
+                self._epoch_s,
                 limit_s,
                 rows=self._rows.dataset().row_counts["train"],
                 expected=None if isinstance(self._rivals, Rivals) else self._rivals.expected,
@@ -246,7 +249,7 @@ class Searching:
     def _after(self, pace: Pace | None) -> None:
         """Fit the next generation to the time that is left, and write all that is known."""
         if pace is not None and isinstance(self._rivals, Rivals):
-            self._children = children_of(self._section, pace)
+            self._children, self._done = children_of(self._section, pace), pace.done
             self._rivals.turn(self._algorithm())
         self._write()
         self._say()
@@ -260,6 +263,7 @@ class Searching:
             crew=self._crew,
             clock=self._clock,
             learned=self._learned,
+            space=cast("LayerGenomes", self._space) if self._learned is not None else None,
         )
 
     def _evaluate(
@@ -268,19 +272,27 @@ class Searching:
         *,
         budget_s: float | None,
         seed: int,
-        parents: Mapping[str, Sequence[str]],
+        descents: "Mapping[str, Descent | None]",
     ) -> list[Score]:
-        return self._trials()(batch, budget_s=budget_s, seed=seed, parents=parents)
+        return self._trials()(batch, budget_s=budget_s, seed=seed, descents=descents)
 
     def _algorithm(self) -> "Algorithm":
-        from evener.workflow.search_setup import algorithm_of
+        from evener.workflow.search_setup import algorithm_of, fixed_network
 
+        section, children = self._section, self._children or self._section.population
+        pool = None
+        if self._planned is not None:
+            self._prices([fixed_network(section, self._wanted.ends)])  # to see how long it takes
+            left_s = SHARE * section.budget_s - self.spent_s
+            to_come = section.generations - self._done
+            pool = pool_of(self._planned.each_s, left_s, children=children, to_come=to_come)
         return algorithm_of(
-            self._section,
+            section,
             self._space,
             self._prices,
             reference=self._reference,
             children=self._children,
+            pool=pool,
             seeds=self._base,
         )
 
@@ -304,7 +316,7 @@ class Searching:
         fixed = fixed_network(self._section, self._wanted.ends)
         left_s = max(self._section.budget_s - self.spent_s, 0.0)
         trials = replace(self._trials(), learned=None)  # nobody descends from it
-        [score] = trials([fixed], budget_s=left_s, seed=self._section.seed, parents={})
+        [score] = trials([fixed], budget_s=left_s, seed=self._section.seed, descents={})
         begun_s = self.spent_s
         finals = Finalists(
             section=self._section,
@@ -313,6 +325,7 @@ class Searching:
             rows=self._rows,
             crew=self._crew,
             deadline=self._begun + self._section.budget_s,
+            least_s=self._epoch_s,
             tell=self._tell or _nobody,
         ).choose(state, rated, fixed)
         self._full_s = self.spent_s - begun_s

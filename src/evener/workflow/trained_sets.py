@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from evener.artifacts.files import digest
+from evener.artifacts.homology import Homology
 from evener.artifacts.layer_graph import LayerGraph, Recipe, Spread
 from evener.artifacts.score import Score
 from evener.artifacts.search_section import CreditName
@@ -49,7 +50,7 @@ class Trained:
     Attributes:
         network: whose it is, with the recipe that it was trained by, if recipes evolve.
         score: of the network with these weights.
-        parents: id of the network that its weights come from, if that is another one.
+        parents: ids of the networks that its weights come from, itself left out.
     """
 
     network: LayerGraph
@@ -118,7 +119,8 @@ class TrainedSets:
         self._allow, self._until, self._hear, self._compete = allow, until, hear, compete
         self._evaluator = WeightEvaluator(lesson.rows.dataset())
         self._made: dict[str, Callable[[], Parent | None]] = {}
-        self._owner: dict[str, str] = {}  # network that a set, or what it goes on from, was of
+        # Networks that a set, or what it goes on from, was of.
+        self._owners: dict[str, tuple[str, ...]] = {}
         self._found: dict[tuple[str, LayerGraph], float] = {}  # differences, by set and network
         self._used: set[Path] = set()
         self._arrays = lru_cache(maxsize=2)(read_arrays)
@@ -137,8 +139,22 @@ class TrainedSets:
         for network, set_ in zip(networks, sets, strict=True):
             names.append(_name({"inherited": network, "from": set_}))
             self._made[names[-1]] = partial(self._passed_on, network, set_)
-            if set_ in self._owner:
-                self._owner[names[-1]] = self._owner[set_]
+            self._owners[names[-1]] = self._owners.get(set_, ())
+        return names
+
+    def cross(
+        self,
+        networks: Sequence[LayerGraph],
+        parents: Sequence[Sequence[str]],
+        homologies: Sequence[Sequence[Homology]],
+    ) -> list[str]:
+        """Make a weight set for each network from what it has of its parents' sets."""
+        names = []
+        for network, sets, same in zip(networks, parents, homologies, strict=True):
+            names.append(_name({"bred": network, "from": sets, "same": same}))
+            self._made[names[-1]] = partial(self._bred, network, sets, same)
+            owners = (one for set_ in sets for one in self._owners.get(set_, ()))
+            self._owners[names[-1]] = tuple(dict.fromkeys(owners))
         return names
 
     def train(
@@ -174,9 +190,9 @@ class TrainedSets:
             names.append(name)
             self._made[name] = partial(self._kept, path, index, network, seed)
             self._found[name, network] = tried.difference
-            parent = self._owner.get(set_)
-            self._owner[name] = own.id
-            heard.append(Trained(own, tried.score, () if parent in (None, own.id) else (parent,)))
+            parents = tuple(one for one in self._owners.get(set_, ()) if one != own.id)
+            self._owners[name] = (own.id,)
+            heard.append(Trained(own, tried.score, parents))
         self._hear(heard)
         return names
 
@@ -301,6 +317,14 @@ class TrainedSets:
         child = self._individual(network, parent[0].seed)  # what is new is drawn from its seed
         aligned = align(child, parent)
         return child, draw_weights(child) if aligned is None else inherit(child, [aligned])
+
+    def _bred(
+        self, network: LayerGraph, sets: Sequence[str], homologies: Sequence[Homology]
+    ) -> "Parent | None":
+        from evener.train.weight_sets import cross
+
+        known = [(self._made[set_](), one) for set_, one in zip(sets, homologies, strict=True)]
+        return cross(partial(self._individual, network), known)
 
     def _individual(self, network: LayerGraph, seed: int) -> "Individual":
         from evener.train.population.decoded import individual_of

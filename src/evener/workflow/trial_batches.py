@@ -6,6 +6,8 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from evener.artifacts.project import TrainSection
 from evener.artifacts.score import Score
 from evener.artifacts.search_section import SearchSection
@@ -13,6 +15,7 @@ from evener.workflow.chunks import Crew
 from evener.workflow.learned import Learned
 
 if TYPE_CHECKING:
+    from evener.search.homology import Descent, LayerGenomes
     from evener.search.rivals import Prices
     from evener.train.trials import Rows, Terms, Trial, Tried
     from evener.workflow.search_setup import Candidate
@@ -30,6 +33,7 @@ class TrialBatches:
         crew: processes that train.
         clock: seconds since 1970.
         learned: what networks learned, which their children begin from; None if all begin anew.
+        space: what genomes mean; None where nothing is passed on.
     """
 
     rows: "Rows"
@@ -39,6 +43,7 @@ class TrialBatches:
     crew: Crew[Any, Any]
     clock: Callable[[], float]
     learned: Learned | None = None
+    space: "LayerGenomes | None" = None
 
     def __call__(
         self,
@@ -46,21 +51,15 @@ class TrialBatches:
         *,
         budget_s: float | None,
         seed: int,
-        parents: Mapping[str, Sequence[str]],
+        descents: "Mapping[str, Descent | None]",
     ) -> list[Score]:
         """Score each network, in the order of the batch; see `evener.search.evaluate`."""
         from evener.search.halving import best_third
-        from evener.train.trials import Trial, score_rows
-        from evener.workflow.search_setup import spread_of
+        from evener.train.trials import score_rows
 
         terms = terms_of(self.section, self.train, seed)
         trials = [
-            Trial(
-                network=one,
-                spread=spread_of(one, self.section),
-                costs=tuple(prices),
-                parents=() if self.learned is None else self.learned.of(parents.get(one.id, ())),
-            )
+            self._trial(one, prices, descents.get(one.id))
             for one, prices in zip(batch, self.prices(batch), strict=True)
         ]
         # The costliest first: what is left at the end is short, whoever does it.
@@ -77,6 +76,24 @@ class TrialBatches:
         if self.learned is not None:
             self.learned.keep({one: by_id[one.id].learned for one in batch})
         return [by_id[one.id].score for one in batch]
+
+    def _trial(
+        self, network: "Candidate", prices: Sequence[float], descent: "Descent | None"
+    ) -> "Trial":
+        from evener.search.homology import homologies
+        from evener.train.trials import Trial
+        from evener.workflow.search_setup import spread_of
+
+        trial = Trial(network=network, spread=spread_of(network, self.section), costs=tuple(prices))
+        if self.learned is None or self.space is None or descent is None:
+            return trial
+        each = zip(descent.parents, homologies(self.space, descent), strict=True)
+        known = [(parent, same) for id_, same in each for parent in self.learned.of([id_])]
+        return msgspec.structs.replace(
+            trial,
+            parents=tuple(parent for parent, _ in known),
+            homologies=tuple(same for _, same in known),
+        )
 
     def epoch_s(self, network: "Candidate") -> float | None:
         """Return how long a network takes for an epoch by itself, in seconds.

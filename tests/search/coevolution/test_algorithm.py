@@ -1,12 +1,14 @@
 """Algorithm 1 as the paper prints it, beside the trace of small runs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 
 import msgspec
 import numpy as np
 import pytest
 
+from evener.artifacts.homology import Homology
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.table1 import TABLE_1, Table1
 from evener.errors import InputError
@@ -31,12 +33,23 @@ class Links:
         self.numbers = count()
         self.passes: dict[str, int] = {}
         self.asked: list[int] = []  # passes of each training
+        self.crossed: list[tuple[LayerGraph, tuple[str, ...], tuple[Homology, ...]]] = []
 
     def begin(self, networks: Sequence[LayerGraph], *, seed: int) -> list[str]:  # noqa: ARG002 - of the protocol
         return [self._new(0) for _ in networks]
 
     def inherit(self, networks: Sequence[LayerGraph], sets: Sequence[str]) -> list[str]:
         return [self._new(self.passes[one]) for _, one in zip(networks, sets, strict=True)]
+
+    def cross(
+        self,
+        networks: Sequence[LayerGraph],
+        parents: Sequence[Sequence[str]],
+        homologies: Sequence[Sequence[Homology]],
+    ) -> list[str]:
+        for network, sets, same in zip(networks, parents, homologies, strict=True):
+            self.crossed.append((network, tuple(sets), tuple(same)))
+        return self.inherit(networks, [sets[0] for sets in parents])
 
     def train(
         self,
@@ -207,6 +220,31 @@ def test_a_score_is_stored_after_the_epochs_and_a_cut_is_trained_for_the_cycles(
     _, _, parameters = run(settings_of(TINY, epochs=7, back_propagation_cycles=21), [SKIP, SKIP])
 
     assert parameters.asked == [7, 7, 21, 21]
+
+
+def test_each_link_of_a_child_is_of_the_parent_whose_bit_it_has() -> None:
+    space = LayerSpace(depth=2, widths=(4, 8))
+    short = LayerGraph(widths=(4,), links=((0, 1), (1, 2)))
+    long = LayerGraph(widths=(4, 8), links=((0, 1), (0, 2), (1, 2), (1, 3), (2, 3)))
+    mating = msgspec.structs.replace(STILL, crossover_rate=1.0)
+    settings = settings_of(space, maximum_nodes=1, terms=Terms(error_threshold=0.0), population=8)
+
+    _, _, parameters = run(replace(settings, parents=2), [short, long] * 4, mating)
+
+    # Scored by their links, the parents are those with the fewest: both are `short`.
+    assert {sets for _, sets, _ in parameters.crossed}
+    assert {len(sets) for _, sets, _ in parameters.crossed} == {1}
+    _, _, parameters = run(replace(settings, parents=8), [short, long] * 4, mating)
+    both = [one for one in parameters.crossed if len(one[1]) == 2]
+    assert both
+    assert {len(sets) for _, sets, _ in parameters.crossed} == {1, 2}  # drawn anew: one
+    for network, _, (first, second) in both:
+        assert {*first.links} | {*second.links} == {*network.links}
+        assert not {*first.links} & {*second.links}
+    mixed = [one for one in both if one[2][0].links and one[2][1].links]
+    assert mixed
+    # Bits are in the order of what they lead from, and so the first parent's come before.
+    assert all(max(same[0].links) < min(same[1].links) for _, _, same in mixed)
 
 
 def test_children_replace_everyone_and_the_best_is_returned_beside() -> None:

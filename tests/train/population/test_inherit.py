@@ -9,12 +9,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evener.artifacts.homology import Homology
 from evener.artifacts.topology import Topology
 from evener.errors import InputError
 from evener.train.population.answers import answer_population
 from evener.train.population.course import Course, Rows
 from evener.train.population.divided import draw_divided, masks_of
-from evener.train.population.individual import Individual
+from evener.train.population.individual import Individual, Link
 from evener.train.population.inherit import inherit
 from evener.train.population.resize import narrow, resize, widen
 from evener.train.population.training import Place, train_population
@@ -147,16 +148,50 @@ def test_a_child_with_more_of_everything_has_its_parent_s_function() -> None:
     assert not begun.links[3, 4].any()  # from it into an old one, where it is learned
 
 
-def test_links_come_from_the_parent_that_supplied_them() -> None:
-    one, other = (msgspec.structs.replace(SKIPPING, seed=seed) for seed in (1, 2))
-    parents = [(one, draw_weights(one)), (other, draw_weights(other))]
+def filled(individual: Individual, value: float) -> tuple[Individual, Weights]:
+    """Return a parent all of whose weights and biases are one number."""
+    drawn = draw_weights(individual)
+    return individual, Weights(
+        {link: np.full_like(array, value) for link, array in drawn.links.items()},
+        tuple(np.full_like(bias, value) for bias in drawn.biases),
+    )
 
-    begun = inherit(SKIPPING, parents, {(1, 2): 1, (0, 2): 1})
 
-    for link, number in {(0, 1): 0, (1, 2): 1, (0, 2): 1, (1, 3): 0, (2, 3): 0}.items():
-        np.testing.assert_array_equal(begun.links[link], parents[number][1].links[link])
-    np.testing.assert_array_equal(begun.biases[0], parents[0][1].biases[0])
-    np.testing.assert_array_equal(begun.biases[1], parents[1][1].biases[1])
+def same(individual: Individual, *links: Link) -> Homology:
+    """Return that all nodes are the same."""
+    nodes = tuple((node, node) for node in range(len(individual.widths)))
+    return Homology(nodes=nodes, links=links)
+
+
+def test_links_come_from_the_parent_that_gave_them() -> None:
+    parents = [filled(SKIPPING, 1), filled(SKIPPING, 2)]
+    gave = [same(SKIPPING, (0, 1), (1, 3)), same(SKIPPING, (1, 2), (0, 2))]
+
+    begun = inherit(SKIPPING, parents, gave)
+
+    values = {link: set(array.ravel().tolist()) for link, array in begun.links.items()}
+    # Nobody gave the last: the first parent has it.
+    assert values == {(0, 1): {1}, (0, 2): {2}, (1, 2): {2}, (1, 3): {1}, (2, 3): {1}}
+    assert [set(bias.tolist()) for bias in begun.biases] == [{1}, {2}, {1}]
+
+
+def test_a_parent_s_layers_are_brought_to_the_child_s_numbers_and_widths() -> None:
+    one = filled(Individual(widths=(4, 6, 3)), 1)
+    two = filled(Individual(widths=(4, 2, 5, 3)), 2)
+    # The child's layers are the last of the second parent, then that of the first.
+    child = Individual(widths=(4, 5, 9, 3), links=((0, 1), (0, 2), (1, 2), (2, 3)))
+    gave = [
+        Homology(nodes=((0, 0), (1, 2), (2, 3)), links=((0, 2), (2, 3))),
+        Homology(nodes=((0, 0), (2, 1), (3, 3)), links=()),
+    ]
+
+    begun = inherit(child, [one, two], gave)
+
+    assert set(begun.links[0, 2].ravel().tolist()) == {1}
+    assert begun.links[2, 3].sum(axis=0) == pytest.approx([6, 6, 6])  # shared by the copies
+    assert not begun.links[1, 2].any()  # nobody has it: silent, as its node inherits another
+    assert np.ptp(begun.links[0, 1]) > 0  # nor this, into a node that inherits none
+    assert [set(bias.tolist()) for bias in begun.biases[1:]] == [{1}, {1}]
 
 
 def test_what_cannot_be_inherited_is_refused() -> None:
@@ -165,9 +200,9 @@ def test_what_cannot_be_inherited_is_refused() -> None:
     with pytest.raises(InputError, match="parent 0 has 4 inputs and 3 outputs, the child 4 and 2"):
         inherit(Individual(widths=(4, 2)), [(SKIPPING, weights)])
     with pytest.raises(InputError, match=r"parent 0 has no link \(0, 3\) of the child"):
-        inherit(more, [(SKIPPING, weights)], {(0, 3): 0})
-    with pytest.raises(InputError, match=r"parent 1 of 1 for link \(0, 1\): count them from 0"):
-        inherit(SKIPPING, [(SKIPPING, weights)], {(0, 1): 1})
+        inherit(more, [(SKIPPING, weights)], [same(SKIPPING, (0, 3))])
+    with pytest.raises(InputError, match="2 homologies of 1 parents: give one of each"):
+        inherit(SKIPPING, [(SKIPPING, weights)], [same(SKIPPING)] * 2)
     with pytest.raises(InputError, match="5 neurons for node 1, which has 6: widening takes none"):
         widen(SKIPPING, weights, 1, 5, rng)
     with pytest.raises(InputError, match="0 neurons for node 1, which has 6: narrowing leaves"):

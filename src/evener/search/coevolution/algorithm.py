@@ -10,6 +10,9 @@ Each line leaves an event of its name. Where the lines say too little or contrad
 * Training and scoring need a weight set, so that scores are updated for all chromosomes together.
 * "Once an error threshold is crossed, we begin to sparsify": a chromosome that has not crossed it
   is not pruned. The threshold of the break is another one, the algorithm's λ.
+* Each weight set of a child of two parents is made from one of the first parent and one of the
+  second. A connection comes from the parent that gave its bit (see `search.homology`). A set that
+  was drawn anew, for the first parent, has the child to itself.
 * By replacing everyone the best is lost, which elitism is to prevent: the children do replace
   everyone, unless `elite` says otherwise, and the best that was ever scored is returned beside.
 """
@@ -20,6 +23,7 @@ from math import inf
 
 import numpy as np
 
+from evener.artifacts.homology import Homology
 from evener.artifacts.layer_graph import LayerGraph
 from evener.artifacts.table1 import TABLE_1, Table1
 from evener.errors import InputError
@@ -29,7 +33,8 @@ from evener.search.coevolution.hyperparameters import Hyperparameters, check_ran
 from evener.search.coevolution.sparsify import AS_PRINTED, Terms, sparsify
 from evener.search.coevolution.trace import Event, Trace, forget
 from evener.search.genes import Genomes
-from evener.search.variation import cross, invert, stream
+from evener.search.homology import descent_of, homologies
+from evener.search.variation import cross, cut, invert, stream
 
 _HYPERPARAMETERS, _GROWTH, _EVOLUTION, _TRAINING = range(4)  # what chance is drawn for
 
@@ -137,6 +142,22 @@ class _Instance:
     hyperparameters: Hyperparameters
     weights: str
     score: float = inf
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """A chromosome before it has weight sets of its own.
+
+    Attributes:
+        chromosome: with those of its first parent.
+        parents: for each of them the sets that its own is made from: itself, then one of the second
+            parent's, if that has a part in it.
+        homologies: of its parents.
+    """
+
+    chromosome: Chromosome
+    parents: tuple[tuple[str, ...], ...]
+    homologies: tuple[Homology, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,19 +299,35 @@ class _Run:
         second: Chromosome,
         sets: tuple[str, ...],
         rng: np.random.Generator,
-    ) -> Chromosome:
+    ) -> _Child:
         """Return a child of two parents, with the hyperparameters of the first."""
         rates = first.hyperparameters
         pair: tuple[Genomes, Genomes] = (first.genome[None], second.genome[None])
-        genome = cross(*pair, np.array([rates.crossover_rate]), rng)
-        genome = invert(genome, np.array([rates.mutation_rate]), rng)
+        points = cut(np.array([rates.crossover_rate]), pair[0].shape[1], rng)
+        crossed = cross(*pair, points)
+        genome = invert(crossed, np.array([rates.mutation_rate]), rng)
         [network] = self.settings.limits.space.decode(genome)
-        unknown = (inf,) * len(sets)
-        return Chromosome(genome[0], network, rates, sets, unknown)
+        made = Chromosome(genome[0], network, rates, sets, (inf,) * len(sets))
+        if (crossed == pair[0]).all():
+            second = first  # nothing of the second is in it
+        descent = descent_of(
+            genome[0],
+            (first.genome, second.genome),
+            (first.network.id, second.network.id),
+            int(points[0]),
+        )
+        same = homologies(self.settings.limits.space, descent)
+        others = second.sets if len(same) > 1 else ()
+        parents = [
+            (one, others[at % len(others)]) if others and at < len(first.sets) else (one,)
+            for at, one in enumerate(sets)
+        ]
+        return _Child(made, tuple(parents), same)
 
-    def _updated(self, children: list[Chromosome], generation: int) -> list[Chromosome]:
+    def _updated(self, bred: list[_Child], generation: int) -> list[Chromosome]:
         """Return the children with weight sets of their own, trained and scored."""
         limits = self.settings.limits
+        children = [one.chromosome for one in bred]
         fit = [
             at
             for at, one in enumerate(children)
@@ -299,8 +336,10 @@ class _Run:
         if not fit:
             return children
         each = [children[at] for at in fit for _ in children[at].sets]
-        inherited = self.parameters.inherit(
-            [one.network for one in each], [one for at in fit for one in children[at].sets]
+        inherited = self.parameters.cross(
+            [one.network for one in each],
+            [sets for at in fit for sets in bred[at].parents],
+            [bred[at].homologies[: len(sets)] for at in fit for sets in bred[at].parents],
         )
         trained, scores = self._train_and_score(
             [one.network for one in each],

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evener.artifacts.homology import Homology
 from evener.artifacts.layer_graph import LayerGraph
 from evener.search.coevolution.hyperparameters import Hyperparameters
 
@@ -29,6 +30,21 @@ class Parameters(Protocol):
 
     def inherit(self, networks: Sequence[LayerGraph], sets: Sequence[str]) -> Sequence[str]:
         """Make a weight set for each network from what fits of another network's."""
+        ...
+
+    def cross(
+        self,
+        networks: Sequence[LayerGraph],
+        parents: Sequence[Sequence[str]],
+        homologies: Sequence[Sequence[Homology]],
+    ) -> Sequence[str]:
+        """Make a weight set for each network from what it has of its parents' sets.
+
+        Args:
+            networks: which.
+            parents: one set or more of each.
+            homologies: of each set.
+        """
         ...
 
     def train(

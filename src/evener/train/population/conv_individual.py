@@ -1,6 +1,6 @@
 """What one convolutional network of a population is, and how it wants to be trained."""
 
-from math import inf, isfinite, prod
+from math import prod
 
 import msgspec
 
@@ -8,7 +8,7 @@ from evener.artifacts.conv_stack import Block, ConvStack, HeadKind
 from evener.errors import InputError
 from evener.train.conv_layers import ConvLayer, Picture, conv_layers
 from evener.train.population.individual import ActivationName
-from evener.train.population.trainee import RuleName
+from evener.train.population.trainee import RuleName, check_numbers
 
 
 class ConvIndividual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,16 +73,7 @@ class ConvIndividual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
                 f"block 0 (pool3x3, {first.channels} channels): pooling keeps the "
                 f"{self.picture[0]} channels of the picture"
             )
-        if not 0 < self.learning_rate < inf:
-            raise InputError(f"a learning rate of {self.learning_rate}: give a number above 0")
-        if not 0 <= self.momentum < 1:
-            raise InputError(f"momentum {self.momentum}: give 0 or more, and less than 1")
-        rest = (self.weight_decay, self.weight_variance, self.bias_variance)
-        if min(rest) < 0 or not all(map(isfinite, rest)):
-            raise InputError(
-                f"weight decay {rest[0]} and variances {rest[1]} of weights, {rest[2]} of biases: "
-                "give numbers of 0 or more"
-            )
+        check_numbers(self)
 
     @property
     def layers(self) -> tuple[ConvLayer, ...]:

@@ -1,13 +1,13 @@
 """What one network of a population is, and how it wants to be trained."""
 
 from itertools import pairwise
-from math import inf, isfinite
 from typing import Literal
 
 import msgspec
 
 from evener.errors import InputError
 from evener.train.population.trainee import RuleName as RuleName
+from evener.train.population.trainee import check_numbers
 
 Link = tuple[int, int]
 ActivationName = Literal["relu", "tanh", "gelu", "sigmoid", "identity"]
@@ -65,19 +65,7 @@ class Individual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
                 "more for each node"
             )
         self._check_links()
-        if not 0 < self.learning_rate < inf:
-            raise InputError(f"a learning rate of {self.learning_rate}: give a number above 0")
-        if not 0 <= self.momentum < 1 or not 0 <= self.dropout < 1:
-            raise InputError(
-                f"momentum {self.momentum} and dropout {self.dropout}: give either 0 or more, and "
-                "less than 1"
-            )
-        rest = (self.weight_decay, self.weight_variance, self.bias_variance)
-        if min(rest) < 0 or not all(map(isfinite, rest)):
-            raise InputError(
-                f"weight decay {rest[0]} and variances {rest[1]} of weights, {rest[2]} of biases: "
-                "give numbers of 0 or more"
-            )
+        check_numbers(self)
 
     @property
     def edges(self) -> tuple[Link, ...]:

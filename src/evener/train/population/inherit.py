@@ -1,7 +1,7 @@
 """Begin a child's training from what its parents have learned, layer by layer.
 
-Lamarck's way: what parents learned in their lives is passed on. A link comes from the parent that
-supplied it, after that parent's nodes were brought to the child's widths. What no parent has is
+Lamarck's way: what parents learned in their lives is passed on. A link comes from the parent whose
+bits gave it, after that parent's nodes were brought to the child's widths. What no parent has is
 either silent, so that nothing learned is disturbed, or drawn.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 from numpy.typing import NDArray
 
+from evener.artifacts.homology import Homology
 from evener.errors import InputError
 from evener.train.population.divided import Masks, draw_divided
 from evener.train.population.individual import Individual, Link
@@ -23,30 +24,29 @@ Parent = tuple[Individual, Weights]
 def inherit(
     child: Individual,
     parents: Sequence[Parent],
-    supplied_by: Mapping[Link, int] | None = None,
+    homologies: Sequence[Homology] = (),
     *,
     masks: Masks | None = None,
 ) -> Weights:
     """Return the weights that a child begins from.
 
-    Hidden nodes are the same node in child and parent where they have the same number, and outputs
-    are. A link that no parent can supply begins at 0 where its node inherits another one: there it
-    adds nothing yet, and learns. Into other nodes links are drawn, as `draw_weights` does. So a
-    child that only has more links, nodes or neurons than its one parent has that parent's function,
-    if no link of the parent was taken away.
+    A link that no parent can supply begins at 0 where its node inherits another one: there it adds
+    nothing yet, and learns. Into other nodes links are drawn, as `draw_weights` does. So a child
+    that only has more links, nodes or neurons than its one parent has that parent's function, if no
+    link of the parent was taken away.
 
     Args:
         child: its seed is what new weights, and copies of neurons, are drawn from.
         parents: each with what it has learned.
-        supplied_by: which parent a link of the child is from, by number; the first that has it
-            where none is named.
+        homologies: of each parent. A link that none gave is of the first that has it. Without any,
+            hidden nodes are the same where they have the same number, and outputs are.
         masks: which weights the child has, by link, all of a link that is not named; those of its
             parents if None. A weight that no parent has begins at 0 where its neuron inherits
             another, and else is drawn.
 
     Raises:
-        InputError: a parent has another input or output, or has not the link that it should
-            supply, or is not there.
+        InputError: a parent has another input or output, or has not the link that it gave; not
+            as many homologies as parents.
 
     Example:
         >>> parent = Individual(widths=(4, 3, 2))
@@ -56,9 +56,17 @@ def inherit(
         >>> bool((begun.links[1, 2] == learned.links[1, 2]).all()), bool(begun.links[0, 2].any())
         (True, False)
     """
-    ready = [_fitted(child, number, *parent) for number, parent in enumerate(parents)]
-    named = supplied_by or {}
-    chosen = {link: _supplier(child, link, ready, named.get(link)) for link in child.edges}
+    if homologies and len(homologies) != len(parents):
+        raise InputError(
+            f"{len(homologies)} homologies of {len(parents)} parents: give one of each"
+        )
+    same = [dict(one.nodes) for one in homologies] or [_numbers(child, one) for one, _ in parents]
+    ready = [
+        _fitted(child, number, *parent, names)
+        for number, (parent, names) in enumerate(zip(parents, same, strict=True))
+    ]
+    gave = {link: number for number, one in enumerate(homologies) for link in one.links}
+    chosen = {link: _supplier(child, link, ready, gave.get(link)) for link in child.edges}
     drawn = draw_weights(child)
     links: dict[Link, Array] = {}
     masks_of_parents = {}
@@ -99,7 +107,19 @@ class _Fitted:
         self.links, self.masks, self.biases = links, masks, biases
 
 
-def _fitted(child: Individual, number: int, parent: Individual, weights: Weights) -> _Fitted:
+def _numbers(child: Individual, parent: Individual) -> dict[int, int]:
+    """Return the child's node for each of a parent's, if the same number means the same node."""
+    shared = min(len(parent.widths), len(child.widths)) - 1
+    return {**{node: node for node in range(shared)}, len(parent.widths) - 1: len(child.widths) - 1}
+
+
+def _fitted(
+    child: Individual,
+    number: int,
+    parent: Individual,
+    weights: Weights,
+    names: Mapping[int, int],
+) -> _Fitted:
     """Bring a parent to the child's widths where both have a node, and rename its nodes."""
     ends = (parent.widths[0], parent.widths[-1])
     if ends != (child.widths[0], child.widths[-1]):
@@ -107,12 +127,12 @@ def _fitted(child: Individual, number: int, parent: Individual, weights: Weights
             f"parent {number} has {ends[0]} inputs and {ends[1]} outputs, the child "
             f"{child.widths[0]} and {child.widths[-1]}: weights pass on between equals only"
         )
-    shared = min(len(parent.widths), len(child.widths)) - 1  # nodes of the same number
-    widths = (*child.widths[:shared], *parent.widths[shared:])
+    widths = tuple(
+        child.widths[names[node]] if node in names else width
+        for node, width in enumerate(parent.widths)
+    )
     rng = np.random.default_rng([child.seed % (1 << 64), number])
     fitted = resize(parent, weights, widths, rng)
-    names = {node: node for node in range(shared)}
-    names[len(parent.widths) - 1] = len(child.widths) - 1
     renamed = {
         link: (names[link[0]], names[link[1]])
         for link in parent.edges
@@ -130,12 +150,10 @@ def _supplier(
 ) -> int | None:
     if named is None:
         return next((number for number, one in enumerate(ready) if link in one.links), None)
-    if not 0 <= named < len(ready):
-        raise InputError(f"parent {named} of {len(ready)} for link {link}: count them from 0")
     if link not in ready[named].links:
         raise InputError(
-            f"parent {named} has no link {link} of the child with links {list(child.edges)}: name "
-            "one that has, or none"
+            f"parent {named} has no link {link} of the child with links {list(child.edges)}: let "
+            "one give it that has it, or none"
         )
     return named
 
