@@ -14,7 +14,7 @@ from sklearn.datasets import (
     make_regression,
 )
 from sklearn.metrics import f1_score
-from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.model_selection import KFold, cross_val_predict, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -104,6 +104,17 @@ def test_two_labels_are_scored_as_labels(scoring: str) -> None:
     scores = cross_val_score(EvenerClassifier(**TINY), x, y, cv=2, scoring=scoring)
 
     assert np.isfinite(scores).all()
+
+
+def test_probabilities_of_labels_are_cross_validated() -> None:
+    x, y = make_multilabel_classification(60, 6, n_classes=3, random_state=0)
+    halves = KFold(2)
+    train, test = next(iter(halves.split(x)))
+
+    found = cross_val_predict(EvenerClassifier(**TINY), x, y, cv=halves, method="predict_proba")
+
+    alone = EvenerClassifier(**TINY).fit(x[train], y[train]).predict_proba(x[test])
+    np.testing.assert_array_equal(found[test], alone)
 
 
 @pytest.mark.parametrize("kind", [bool, int, np.float32])

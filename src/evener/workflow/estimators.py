@@ -138,7 +138,8 @@ class EvenerClassifier(ClassifierMixin, _NetworkEstimator):  # type: ignore[misc
     `validation_share` of the rows networks are chosen by.
 
     Attributes:
-        classes_: the classes, in the order of the probabilities; of labels, 0 and 1 for each.
+        classes_: the classes, in the order of the probabilities; of labels (labels, 2), 0
+            and 1 for each.
         network_: the shape of the network that was found.
         front_: all networks that were tried, and those than which no other is as small in every
             objective, of the names `front_.objectives`; see `evener.artifacts.front.Front`.
@@ -173,9 +174,8 @@ class EvenerClassifier(ClassifierMixin, _NetworkEstimator):  # type: ignore[misc
         self._several_labels = issparse(told) or (told.ndim > 1 and told.shape[1] > 1)
         if self._several_labels:
             labels_RO = _checked_labels(told)
-            # A list, as forests have: scorers would take two labels that are numbered for the
-            # classes of one.
-            self.classes_: Any = [np.array([0, 1], labels_RO.dtype) for _ in labels_RO.T]
+            # Two columns: numbers of two labels would pass for the classes of one in scorers.
+            self.classes_ = np.tile(np.array([0, 1], labels_RO.dtype), (labels_RO.shape[1], 1))
             names = [f"label {number}" for number in range(labels_RO.shape[1])]
             self._find(x_RF, labels_RO, names, "labels", effort)
             return self
@@ -202,7 +202,7 @@ class EvenerClassifier(ClassifierMixin, _NetworkEstimator):  # type: ignore[misc
         probabilities_RO = self.predict_proba(X)
         if self._several_labels:
             there_RO: NDArray[Any] = probabilities_RO >= HALF
-            return there_RO.astype(self.classes_[0].dtype)
+            return there_RO.astype(self.classes_.dtype)
         predicted_R: NDArray[Any] = self.classes_[probabilities_RO.argmax(axis=1)]
         return predicted_R
 
