@@ -148,6 +148,18 @@ def test_answers_that_are_no_numbers_are_refused_with_their_feature(
         )
 
 
+def test_numbers_are_refused_so_too(hills: Dataset) -> None:
+    features = hills.features.copy()
+    features[hills.split.validation[0], 1] = 3e38
+
+    with pytest.raises(InvalidDataError, match=r"1 of 80 validation rows of hills .* 'y' is 3e"):
+        train_network(
+            LayerGraph(widths=(8,), links=((0, 1), (1, 2))),
+            replace(hills, features=features),
+            TrainSection(epochs=2, refit=False),
+        )
+
+
 def test_a_refit_must_answer_validation_rows_with_numbers_too(
     rings: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

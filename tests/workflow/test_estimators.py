@@ -6,14 +6,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris, make_regression
-from sklearn.model_selection import cross_val_score, train_test_split
+from scipy.sparse import csr_array
+from sklearn.datasets import (
+    load_digits,
+    load_iris,
+    make_multilabel_classification,
+    make_regression,
+)
+from sklearn.metrics import f1_score
+from sklearn.model_selection import KFold, cross_val_predict, cross_val_score, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import evener
+from evener.artifacts.networks import Ends, macs, weights
+from evener.artifacts.project import DataSection, TrainSection
+from evener.data.load import load_dataset
 from evener.errors import InputError
+from evener.train.exact import exact_answers
+from evener.train.fit import train_network
 from evener.train.verify import answers
 from evener.workflow.estimators import EvenerClassifier, EvenerRegressor
 from evener.workflow.fitting import Effort
@@ -57,6 +69,102 @@ def test_a_search_finds_a_network_that_predicts_several_numbers() -> None:
 
     assert found.predict(x).shape == (300, 2)
     assert found.score(x, y) > 0.95
+
+
+def test_labels_are_answered_as_the_pipeline_answers_them(tmp_path: Path) -> None:
+    x, y = make_multilabel_classification(120, 6, n_classes=3, random_state=0)
+    head = ",".join([*(f"number {one}" for one in range(6)), "a", "b", "c"])
+    np.savetxt(tmp_path / "rows.csv", np.hstack([x, y]), "%g", ",", header=head, comments="")
+    section = DataSection(source="rows.csv", target=("a", "b", "c"))
+    dataset = load_dataset(section, tmp_path)
+    rows, labels = dataset.examples("train", "validation")
+
+    found = EvenerClassifier(**TINY).fit(rows, labels.astype(int))
+    trained = train_network(
+        found.network_,
+        dataset,
+        TrainSection(epochs=20, batch=16, learning_rate=0.02, seed=found.trained_.section.seed),
+    )
+
+    assert dataset.task == "labels"
+    np.testing.assert_array_equal(
+        found.predict_proba(rows), exact_answers(trained, rows.astype(np.float64))
+    )
+    others, wanted = dataset.examples("test")
+    predicted = found.predict(others)
+    assert np.array_equal(predicted, found.predict_proba(others) >= 0.5)
+    assert f1_score(wanted, predicted, average="macro") == pytest.approx(trained.test["f1"])
+    assert found.front_.metric == "f1"
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "average_precision", "f1_macro"])
+def test_two_labels_are_scored_as_labels(scoring: str) -> None:
+    x, y = make_multilabel_classification(60, 6, n_classes=2, random_state=0)
+
+    scores = cross_val_score(EvenerClassifier(**TINY), x, y, cv=2, scoring=scoring)
+
+    assert np.isfinite(scores).all()
+
+
+def test_probabilities_of_labels_are_cross_validated() -> None:
+    x, y = make_multilabel_classification(60, 6, n_classes=3, random_state=0)
+    halves = KFold(2)
+    train, test = next(iter(halves.split(x)))
+
+    found = cross_val_predict(EvenerClassifier(**TINY), x, y, cv=halves, method="predict_proba")
+
+    alone = EvenerClassifier(**TINY).fit(x[train], y[train]).predict_proba(x[test])
+    np.testing.assert_array_equal(found[test], alone)
+
+
+@pytest.mark.parametrize("kind", [bool, int, np.float32])
+def test_labels_are_answered_in_the_type_that_they_came_in(kind: type) -> None:
+    x, y = make_multilabel_classification(60, 6, n_classes=2, random_state=0)
+
+    found = EvenerClassifier(**TINY).fit(x, y.astype(kind))
+
+    assert found.predict(x).dtype == kind
+    assert found.score(x, y) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([[0, 1], [2, 1]], "y of 2 columns holds more than 0 and 1: give one class a row"),
+        ([[2, 3], [3, 2]], "y of 2 columns holds more than 0 and 1"),
+        ([["a", "b"], ["c", "d"]], "y of 2 columns holds more than 0 and 1"),
+        (csr_array([[0, 1], [1, 1]]), r"y is sparse: give labels as an array, y.toarray\(\)"),
+    ],
+)
+def test_columns_that_are_no_labels_are_refused(columns: Any, message: str) -> None:  # noqa: ANN401 - as users do
+    with pytest.raises(InputError, match=message):
+        EvenerClassifier(**TINY).fit([[0.0], [1.0]], columns)
+
+
+@pytest.mark.parametrize("cost", ["macs", "weights", ("weights", "macs"), ["macs"]])
+def test_the_front_is_of_the_error_and_the_costs(cost: Any) -> None:  # noqa: ANN401 - as users do
+    x, y = load_iris(return_X_y=True)
+    costs = [cost] if isinstance(cost, str) else list(cost)
+    count = {"macs": macs, "weights": weights}
+    ends = Ends(features=4, outputs=3)
+
+    found = EvenerClassifier(**{**TINY, "networks": 8, "depth": 2}, cost=cost).fit(x, y)
+
+    front = found.front_
+    assert front.objectives == ("error", *costs)
+    assert len(front.scored) == 8
+    for one in front.scored:
+        error, *told = one.objectives
+        assert one.score.quality == pytest.approx(1 - error)
+        assert told == [count[name](one.architecture, ends) for name in costs]
+    rivals = {one.score.id: one.objectives for one in front.scored}
+    for id_ in front.front:
+        assert not any(
+            other != rivals[id_] and all(np.less_equal(other, rivals[id_]))
+            for other in rivals.values()
+        )
+    best = min(rivals[id_] for id_ in front.front)
+    assert (rivals[front.chosen], front.architecture) == (best, found.network_)
 
 
 def test_the_same_seed_finds_the_same_network_and_another_may_not() -> None:
@@ -125,30 +233,43 @@ def test_a_budget_of_no_time_still_tries_one_network() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"networks": 0}, "0 networks to try: give 1 or more"),
-        ({"validation_share": 1.0}, "a validation_share of 1.0: give one between 0 and 1"),
-        ({"depth": 0}, "a depth of 0: give 1 to 50 hidden layers"),
-        ({"learning_rate": 1e38}, "each of 2 networks diverged at a learning rate of 1e"),
-        ({"learning_rate": 1e30}, "training diverged in epoch 1 of 20"),
+        ({"learning_rate": 1e38}, r"each of 2 networks diverged: lower learning_rate=1e\+38"),
+        ({"learning_rate": 1e30}, r"training diverged in epoch 1 of 20: lower learning_rate=1e"),
     ],
 )
-def test_parameters_that_find_nothing_are_named(changed: dict[str, Any], message: str) -> None:
+def test_a_divergence_names_the_learning_rate(changed: dict[str, Any], message: str) -> None:
     x, y = load_iris(return_X_y=True)
 
     with pytest.raises(InputError, match=message):
         EvenerClassifier(**{**TINY, **changed}).fit(x, y)
 
 
-def test_features_beyond_single_precision_are_refused() -> None:
-    with pytest.raises(InputError, match=r"features up to 1e\+39 are infinite in single precision"):
-        EvenerRegressor(**TINY).fit([[1e39], [1.0], [2.0]], [1.0, 2.0, 3.0])
+@pytest.mark.parametrize(
+    ("rows", "wanted", "message"),
+    [
+        ([[1e39], [1.0], [2.0]], [1.0, 2.0, 3.0], r"features up to 1e\+39 are infinite in single"),
+        ([[1.0], [2.0], [3.0]], [1.0, -1e39, 3.0], r"answers up to 1e\+39 are infinite in single"),
+    ],
+)
+def test_numbers_beyond_single_precision_are_refused(
+    rows: list[list[float]], wanted: list[float], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        EvenerRegressor(**TINY).fit(rows, wanted)
+
+
+def test_a_share_of_nearly_all_rows_leaves_one_to_learn_from() -> None:
+    x, y = load_iris(return_X_y=True)
+
+    found = EvenerClassifier(**{**TINY, "validation_share": 0.9999}).fit(x, y)
+
+    assert found.predict(x).shape == (150,)
 
 
 def test_the_defaults_are_those_of_the_search() -> None:
     effort = Effort()
     own = EvenerClassifier().get_params()
 
-    assert own["batch_size"] == effort.batch
     for name in (
         "networks",
         "budget_s",
@@ -156,7 +277,9 @@ def test_the_defaults_are_those_of_the_search() -> None:
         "widths",
         "trial_epochs",
         "epochs",
+        "batch_size",
         "learning_rate",
+        "cost",
         "compare",
     ):
         assert own[name] == getattr(effort, name)

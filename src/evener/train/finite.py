@@ -22,8 +22,8 @@ def check_answers(dataset: Dataset, part: SplitName, answers_RO: Numbers) -> Non
     wrong = np.flatnonzero(~np.isfinite(answers_RO).all(axis=1))
     if not len(wrong):
         return
-    row = dataset.rows(part)[0][wrong[0]].astype(np.float64)
-    learned = dataset.rows("train")[0]
+    row = dataset.examples(part)[0][wrong[0]].astype(np.float64)
+    learned = dataset.examples("train")[0]
     low, high = learned.min(axis=0).astype(np.float64), learned.max(axis=0).astype(np.float64)
     beyond = np.maximum(row - high, low - row) / np.maximum(high - low, np.finfo(np.float32).tiny)
     place = int(np.argmax(beyond))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from evener.artifacts.dataset import Task
 
 _LEAST: Final = float(np.finfo(np.float32).eps)  # probability that a logarithm is taken of
-_HALF: Final = 0.5  # a label is predicted from this probability on
+HALF: Final = 0.5
+"""A label is predicted from this probability on."""
 Numbers = NDArray[np.floating[Any]]
 
 
@@ -71,7 +72,7 @@ def _ratio(
         right_R = wanted_RO.argmax(axis=1) == answers_RO.argmax(axis=1)
         return right_R[:, np.newaxis].astype(np.float64), np.ones((len(right_R), 1))
     if task == "labels":
-        predicted_RO = (answers_RO >= _HALF).astype(np.float64)
+        predicted_RO = (answers_RO >= HALF).astype(np.float64)
         return 2 * wanted_RO * predicted_RO, wanted_RO + predicted_RO
     return (wanted_RO - answers_RO) ** 2, (wanted_RO - wanted_RO.mean(axis=0)) ** 2
 
@@ -93,7 +94,7 @@ def _of_classes(wanted_RO: Numbers, answers_RO: Numbers) -> dict[str, float]:
 
 
 def _of_labels(wanted_RO: Numbers, answers_RO: Numbers) -> dict[str, float]:
-    there_RO, predicted_RO = wanted_RO >= _HALF, answers_RO >= _HALF
+    there_RO, predicted_RO = wanted_RO >= HALF, answers_RO >= HALF
     hits_O = (there_RO & predicted_RO).sum(axis=0)
     chance_RO = np.clip(answers_RO.astype(np.float64), _LEAST, 1 - _LEAST)
     return {
@@ -121,7 +122,7 @@ def _f1(hits_O: NDArray[np.int64], seen_O: NDArray[np.int64]) -> float:
 
 
 def _auc(wanted_RO: Numbers, answers_RO: Numbers) -> dict[str, float]:
-    there_RO = wanted_RO >= _HALF
+    there_RO = wanted_RO >= HALF
     differ_O = there_RO.any(axis=0) & ~there_RO.all(axis=0)
     areas = [
         _area(there_RO[:, output], answers_RO[:, output]) for output in np.flatnonzero(differ_O)

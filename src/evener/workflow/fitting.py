@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from evener.artifacts.front import Scored
+from evener.artifacts.dataset import MAIN_METRIC, Task
+from evener.artifacts.front import Front, Scored
 from evener.artifacts.layer_graph import LayerGraph
-from evener.artifacts.networks import macs
 from evener.artifacts.project import DataSection, TrainSection
-from evener.artifacts.search_section import SearchSection
-from evener.errors import InputError
+from evener.artifacts.search_section import CostName, SearchSection
+from evener.errors import DivergedError, InputError
 from evener.search.layer_space import LayerSpace
 from evener.search.nsga2 import Nsga2
 from evener.search.rivals import Rivals, best_quality
@@ -22,7 +22,6 @@ from evener.workflow.trial_batches import TrialBatches
 if TYPE_CHECKING:
     from evener.data.dataset import Dataset
     from evener.train.fit import Trained
-    from evener.workflow.search_setup import Candidate
 
 _POPULATION: Final = 6
 
@@ -38,8 +37,9 @@ class Effort:
         widths: units that a layer may have, in ascending order.
         trial_epochs: passes over the rows for each that is tried.
         epochs: passes for the one that is chosen.
-        batch: rows of a step.
+        batch_size: rows of a step.
         learning_rate: at its peak.
+        cost: what is made small beside the error, "macs", "weights" or both.
         compare: whether as many networks drawn at random, and a fixed one, are tried beside.
         seed: what all chance is drawn from.
     """
@@ -50,8 +50,9 @@ class Effort:
     widths: tuple[int, ...] = (16, 32, 64, 128)
     trial_epochs: int = 15
     epochs: int = 60
-    batch: int = 32
+    batch_size: int = 32
     learning_rate: float = 0.003
+    cost: CostName | tuple[CostName, ...] = "macs"
     compare: bool = False
     seed: int = 0
 
@@ -62,13 +63,15 @@ class Found:
 
     Attributes:
         network: the best.
-        qualities: accuracy or R2 on the validation rows of the best that the "search" tried and,
-            where these are compared, "random search" and the "fixed network"; after the brief
-            training of a trial. Of the first two the best of many is told, so that both are
-            flattered. A way whose networks all diverged is left out.
+        front: all that were tried, and those than which no other is as small in every objective.
+        qualities: accuracy, R2 or, of labels, F1 on the validation rows of the best that the
+            "search" tried and, where these are compared, "random search" and the "fixed network";
+            after the brief training of a trial. Of the first two the best of many is told, so that
+            both are flattered. A way whose networks all diverged is left out.
     """
 
     network: LayerGraph
+    front: Front
     qualities: Mapping[str, float]
 
 
@@ -77,7 +80,7 @@ def find_network(
 ) -> Found:
     """Search for the network of dense layers that predicts the validation rows best.
 
-    Of equally good ones the one that computes least is taken. One is tried at least, whatever the
+    Of equally good ones the one that costs least is taken. One is tried at least, whatever the
     budget.
 
     Args:
@@ -86,13 +89,11 @@ def find_network(
         clock: seconds since 1970.
 
     Raises:
-        InputError: an effort that finds nothing; each network that was tried diverged.
+        InputError: each network that was tried diverged, or could not be scored.
     """
     from evener.train.fit import ends_of
     from evener.workflow.search_setup import fixed_network
 
-    if effort.networks < 1:
-        raise InputError(f"{effort.networks} networks to try: give 1 or more")
     begun = clock()
     with Crew[Any, Any](Here) as crew:
         begin = partial(_search, dataset, effort, crew, clock)
@@ -119,25 +120,41 @@ def find_network(
                 trials([fixed], budget_s=None, seed=effort.seed, descents={})
             )
     best = {name: best_quality(scores) for name, scores in tried.items()}
-    return Found(front[0], {name: one for name, one in best.items() if one is not None})
+    return Found(
+        network=front[0],
+        front=_front(front, state.scored, dataset.task, effort),
+        qualities={name: one for name, one in best.items() if one is not None},
+    )
 
 
-def _prices(dataset: "Dataset", networks: "Sequence[Candidate]") -> list[tuple[float, ...]]:
-    from evener.train.fit import ends_of
+def _front(
+    front: Sequence[LayerGraph], scored: Sequence[Scored], task: Task, effort: Effort
+) -> Front:
+    costs = {one.score.id: one.objectives[1:] for one in scored}
+    return Front(
+        scored=tuple(scored),
+        front=tuple(sorted((one.id for one in front), key=lambda id_: costs[id_])),
+        chosen=front[0].id,
+        metric=MAIN_METRIC[task],
+        objectives=("error", *_searched(effort).costs),
+    )
 
-    ends = ends_of(dataset)
-    return [(float(macs(one, ends)),) for one in networks]
+
+def _searched(effort: Effort) -> SearchSection:
+    return SearchSection(epochs=effort.trial_epochs, cost=effort.cost)
 
 
 def _trials(
     dataset: "Dataset", effort: Effort, crew: Crew[Any, Any], clock: Callable[[], float]
 ) -> TrialBatches:
+    from evener.train.fit import ends_of
     from evener.train.trials import Rows
+    from evener.workflow.search_setup import prices_of
 
     rows = Rows("", DataSection(source=dataset.name), dataset.sha256, loaded=dataset)
-    section = SearchSection(epochs=effort.trial_epochs)
+    section = _searched(effort)
     train = _section(effort, effort.trial_epochs)
-    return TrialBatches(rows, section, train, partial(_prices, dataset), crew, clock)
+    return TrialBatches(rows, section, train, prices_of(section, ends_of(dataset)), crew, clock)
 
 
 def _search(
@@ -148,15 +165,16 @@ def _search(
     most: int,
 ) -> "Rivals[LayerGraph]":
     space = LayerSpace(depth=effort.depth, widths=effort.widths, max_nodes=None)
+    trials = _trials(dataset, effort, crew, clock)
     return Rivals(
         space,
         Nsga2(space, population=_POPULATION, children=_POPULATION),
         seed=effort.seed,
         population=_POPULATION,
         most=most,
-        evaluate=_trials(dataset, effort, crew, clock),
-        prices=partial(_prices, dataset),
-        names=("macs",),
+        evaluate=trials,
+        prices=trials.prices,
+        names=trials.section.costs,
         limits=lambda _network: 0.0,
         alone=not effort.compare,
     )
@@ -175,24 +193,32 @@ def train_found(graph: LayerGraph, dataset: "Dataset", effort: Effort = Effort()
     """
     from evener.train.fit import train_network
 
-    return train_network(graph, dataset, _section(effort, effort.epochs))
+    try:
+        return train_network(graph, dataset, _section(effort, effort.epochs))
+    except DivergedError as error:  # which names a key of a project
+        raise DivergedError(
+            f"training diverged in epoch {error.epoch} of {effort.epochs}: lower "
+            f"learning_rate={effort.learning_rate:g}",
+            epoch=error.epoch,
+        ) from error
 
 
 def _nothing_found(tried: Sequence[Scored], effort: Effort) -> InputError:
     if all(one.score.status == "diverged" for one in tried):
         return InputError(
-            f"each of {len(tried)} networks diverged at a learning rate of "
-            f"{effort.learning_rate:g}: lower it"
+            f"each of {len(tried)} networks diverged: lower learning_rate={effort.learning_rate:g}"
         )
     told = next((one.score for one in tried if one.score.status != "diverged"), None)
     why = "" if told is None else f": {told.status}: {told.message}"
-    return InputError(f"none of {len(tried)} networks could be scored{why}; give other rows")
+    return InputError(
+        f"none of {len(tried)} networks could be scored{why}; give other rows, or smaller widths"
+    )
 
 
 def _section(effort: Effort, epochs: int) -> TrainSection:
     return TrainSection(
         epochs=epochs,
-        batch=effort.batch,
+        batch=effort.batch_size,
         learning_rate=effort.learning_rate,
         refit=False,  # whoever calls says by the split which rows are learned from
         seed=effort.seed,
