@@ -2,17 +2,19 @@
 
 import csv
 import os
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
 import msgspec
 import pytest
 
-from evener.artifacts.board import Board, load_board
+from evener.artifacts.board import Board, Cost, Rates, load_board
 from evener.artifacts.plan import Plan
 from evener.artifacts.profile import Profile, SegmentTime
 from evener.errors import InfeasibleError, InputError
 from evener.plan import board_profile, make_baseline, make_plan
+from evener.plan.board import unpowered
 from evener.plan.problem import Space
 
 SPACES: tuple[Space, ...] = ("paper", "full")
@@ -305,3 +307,27 @@ def test_more_stages_than_processors_are_refused_for_that_reason(stages: int) ->
 
     with pytest.raises(InfeasibleError, match="14 blocks on B, G, L allow 1 to 3"):
         make_plan(profile, stages=stages)
+
+
+def test_powers_are_known_of_a_processor_if_they_are_at_every_clock(rockchip: Board) -> None:
+    model = rockchip.cost_model
+    assert model is not None
+
+    def without_power(rates: Rates) -> Rates:
+        lowest = rates.processor == "G" and rates.clock_hz == 200e6
+        return msgspec.structs.replace(rates, power_w=None) if lowest else rates
+
+    def without_input(rates: Rates) -> Rates:
+        input_ = Cost(time_s=rates.input.time_s if rates.processor == "L" else 0.0, energy_j=None)
+        return msgspec.structs.replace(rates, input=input_)
+
+    def changed(change: Callable[[Rates], Rates]) -> Board:
+        rates = tuple(map(change, model.rates))
+        return msgspec.structs.replace(
+            rockchip, cost_model=msgspec.structs.replace(model, rates=rates)
+        )
+
+    assert unpowered(rockchip) == ()
+    assert unpowered(changed(without_power)) == ("G",)
+    assert unpowered(changed(without_power), ["B", "L"]) == ()
+    assert unpowered(changed(without_input)) == ("L",)  # what takes no time draws nothing

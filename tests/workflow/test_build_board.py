@@ -11,6 +11,7 @@ from evener.artifacts.plan import Asked
 from evener.artifacts.trace import Trace
 from evener.errors import InputError
 from evener.testing.projects import change
+from evener.units import show
 from evener.workflow.build import BuildResult, build_project
 from evener.workflow.pareto import plan_front
 
@@ -73,6 +74,9 @@ def test_the_energy_of_a_board_is_that_of_the_plan_which_keeps_its_limit(built: 
     [row, *others] = load(built / ".evener/comparison.json", Comparison).value.rows
     assert row.energy_j == free.plan.energy_j
     assert all(other.energy_j is not None for other in others)
+    page = free.report.read_text()
+    assert f"in flight, {show(free.plan.energy_j, 'energy')} each." in page
+    assert ">energy</th>" in page
     least_j = min(energies_j(free))
     assert least_j < free.plan.energy_j
     limit_j = (least_j + free.plan.energy_j) / 2

@@ -166,3 +166,32 @@ def test_energies_that_a_board_does_not_know_are_left_out(tmp_path: Path) -> Non
 
     assert sorted(cost) == ["latency_s", "period_s", "size_bytes"]
     assert cost["period_s"] == pytest.approx(2e-3)
+
+
+def test_an_energy_that_a_board_does_not_know_limits_no_plan(tmp_path: Path) -> None:
+    board = tmp_path / "desk.toml"
+    board.write_text(TINY_BOARD.replace('memory = "1 kB"', ""))
+    limits = [
+        parse_requirement("energy", "<= 1 uJ"),
+        parse_requirement("throughput", ">= 1000 /s"),
+        parse_requirement("size", "<= 1 MB ?"),
+        parse_requirement("accuracy", ">= 0.9"),
+    ]
+
+    known = cost_on_board(BOARD, TABLE, requirements=limits)
+    unknown = cost_on_board(str(board), TABLE, requirements=limits)
+
+    assert [one.name for one in known.limited] == ["energy", "throughput"]
+    assert [one.name for one in unknown.limited] == ["throughput"]
+    assert unknown.violation(SMALL) == pytest.approx(1.0)  # 500 in place of 1000 a second
+
+
+def test_an_energy_is_missed_by_the_share_it_is_missed_by() -> None:
+    (least,) = cost_on_board(BOARD, TABLE, objective="energy")([WIDE])
+    limit = parse_requirement("energy", f"<= {0.8 * least['energy_j']} J")
+
+    missed = cost_on_board(BOARD, TABLE, objective="energy", requirements=[limit])
+
+    assert missed.violation(WIDE) == pytest.approx(0.25)
+    assert missed.violation(SMALL) == 0
+    assert missed.most("energy_j") == limit.limit

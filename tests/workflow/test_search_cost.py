@@ -271,6 +271,14 @@ def test_energies_that_nobody_will_know_cannot_be_required(
     assert not (tmp_path / ".evener").exists()
 
 
+def test_energies_that_a_plan_turns_out_not_to_have_are_told(
+    tmp_path: Path, unpowered: str
+) -> None:
+    cost = cost_on_board(str(tmp_path / unpowered), ENDS)
+    with pytest.raises(InputError, match="search.cost asks for 'energy', and nobody knows what"):
+        prices_of(SearchSection(cost="energy"), ENDS, cost)([LayerGraph()])
+
+
 @pytest.mark.usefixtures("nothing_timed")
 def test_a_plan_of_least_energy_needs_powers_before_the_search(
     tmp_path: Path, unpowered: str
