@@ -370,6 +370,29 @@ def test_what_is_beyond_a_limit_lives_on_only_where_too_few_keep_it() -> None:
     assert after.population.objectives.tolist() == [[0.1, 9.0], [0.3, 2.0]]
 
 
+def test_a_population_that_ages_grows_to_its_size_before_the_oldest_die() -> None:
+    sizes = []
+    memory = Regularized(SPACE, population=4, children=2).begin()
+    for population, children in ((4, 2), (20, 10), (20, 10), (20, 10), (4, 2)):
+        algorithm = Regularized(SPACE, population=population, children=children)
+        brood = algorithm.breed(memory, stream(1))
+        objectives = np.arange(len(brood.genomes), dtype=float)[:, None]
+        memory = algorithm.learn(memory, brood, judge(brood, objectives))
+        assert memory.population is not None
+        sizes.append(len(memory.population))
+
+    assert sizes == [4, 14, 20, 20, 20]  # and never shrinks by more than joined
+
+
+def test_where_most_are_as_good_as_any_a_cheaper_one_still_counts() -> None:
+    known = np.array([[0], [1], [2], [3]])
+    pool = np.array([[0], [1], [3]])
+    near = np.array([[0.1, 4.0], [0.1, 6.0], [0.1, 5.0], [0.6, 1.0]])
+    costs = np.array([[3.0], [9.0], [0.9]])
+
+    assert most_widening(known, near, pool, costs, 1) == [0]
+
+
 def test_a_limit_is_the_reference_as_soon_as_anything_keeps_it() -> None:
     known = np.array([[0], [1], [2], [3]])
     pool = np.array([[1], [3]])

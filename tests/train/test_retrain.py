@@ -45,15 +45,6 @@ def test_when_the_time_was_up_that_is_said() -> None:
     assert train_in_full(ROWS, TRAIN, time.time() - 1, full()) == LATE
 
 
-def test_one_is_not_begun_where_less_is_left_than_it_takes() -> None:
-    soon = time.time() + 600
-
-    assert train_in_full(ROWS, TRAIN, soon, full(), least_s=3600.0) == LATE
-    assert train_in_full(ROWS, TRAIN, soon, full(), least_s=1.0) == train_in_full(
-        ROWS, TRAIN, None, full()
-    )
-
-
 def test_one_that_diverges_is_told() -> None:
     wild = LayerGraph(
         widths=(8,),

@@ -53,20 +53,20 @@ def test_the_first_generation_is_over_in_time(
 
 
 @pytest.mark.parametrize(
-    ("each_s", "left_s", "to_come", "pool"),
+    ("each_s", "limit_s", "generations", "pool"),
     [
-        (0.0, 450.0, 6, None),
-        (0.008, 450.0, 6, 1875),
-        (0.25, 450.0, 6, 60),
-        (0.25, 450.0, 0, 360),
-        (0.25, 10.0, 6, 20),  # there is a choice whatever the time
-        (0.25, -5.0, 6, 20),
+        (0.0, 450.0, 6, 500),
+        (0.008, 450.0, 6, 500),
+        (0.07, 450.0, 6, 125),  # 214, were it not for the halves
+        (0.06, 450.0, 6, 250),
+        (0.25, 450.0, 6, 31),
+        (9.0, 10.0, 6, 31),  # there is a choice whatever the time
     ],
 )
-def test_as_many_candidates_are_priced_as_a_fifth_of_the_time_has_room_for(
-    each_s: float, left_s: float, to_come: int, pool: int | None
+def test_candidates_are_fewer_by_halves_where_a_fifth_of_the_time_prices_no_more(
+    each_s: float, limit_s: float, generations: int, pool: int
 ) -> None:
-    assert pool_of(each_s, left_s, children=10, to_come=to_come) == pool
+    assert pool_of(each_s, limit_s, children=10, generations=generations) == pool
 
 
 @pytest.mark.parametrize(

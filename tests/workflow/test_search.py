@@ -190,6 +190,35 @@ def test_the_first_generation_of_slow_networks_is_small_and_short(
     assert state.generations[0].evaluations == 4
 
 
+def test_another_course_of_a_search_begins_as_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = write_project(tmp_path / "project")
+    monkeypatch.setattr(TrialBatches, "epoch_s", lambda *_: 60.0)
+    search_project(project, budget="4 min")
+    change(project, "population = 4", "population = 6")
+
+    search_project(project, budget="4 min")
+
+    state = load(project / ".evener" / "search.json", SearchState).value
+    assert state.generations[0].evaluations == 4
+
+
+def test_much_less_time_shortens_trials_of_another_course(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = write_project(tmp_path / "project")
+    monkeypatch.setattr(TrialBatches, "epoch_s", lambda *_: 60.0)
+    search_project(project, budget="600 min")
+    change(project, "population = 4", "population = 6")
+
+    found = search_project(project, budget="4 min").found
+
+    state = load(project / ".evener" / "search.json", SearchState).value
+    assert (state.epochs, state.budget_s) == (1, 240.0)
+    assert len(found.warnings) == 1
+
+
 def test_where_not_even_an_epoch_fits_trials_learn_from_fewer_rows_and_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

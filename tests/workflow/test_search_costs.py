@@ -8,16 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evener.artifacts.files import load
 from evener.artifacts.front import Front, Scored
 from evener.artifacts.networks import Ends, macs, weights
 from evener.artifacts.networks import Network as Found
 from evener.artifacts.search_section import AlgorithmName, CostName, SearchName, SearchSection
+from evener.artifacts.search_state import SearchState
 from evener.search.fronts import first_front
 from evener.search.genes import Genomes
 from evener.search.judged import Judged, Objectives
+from evener.workflow import search_setup
 from evener.workflow.network_cost import Cost, NetworkCost, cost_on_board
 from evener.workflow.search import SearchResult, search_project
-from evener.workflow.search_setup import algorithm_of, prices_of, reference_of, space_of
+from evener.workflow.search_setup import (
+    algorithm_of,
+    price_seconds,
+    prices_of,
+    reference_of,
+    space_of,
+)
 
 pytestmark = pytest.mark.usefixtures("simple_models_once")
 pytest.importorskip("torch", reason="searching trains, which needs the extra 'train'")
@@ -156,16 +165,32 @@ def test_where_prices_take_long_few_candidates_are_priced(
         asked.add(one.id)
         return cost(self, one)
 
-    def priced(name: str, each_s: float) -> int:
+    def priced(name: str, each_s: float) -> tuple[int, int | None]:
         asked.clear()
-        monkeypatch.setattr(NetworkCost, "each_s", property(lambda _: each_s))
-        search_project(write_project(tmp_path / name, "screened"))
-        return len(asked)
+        monkeypatch.setattr(search_setup, "price_seconds", lambda *_: each_s)
+        project = write_project(tmp_path / name, "screened")
+        search_project(project)
+        return len(asked), load(project / ".evener" / "search.json", SearchState).value.pool
 
     monkeypatch.setattr(NetworkCost, "_cost", note)
 
     # Of three generations: what is trained, its neighbours and children, and random search's.
-    assert priced("slow", 60.0) < 50 < priced("quick", 0.0)
+    slow, among_few = priced("slow", 60.0)
+    quick, among_many = priced("quick", 0.0)
+    assert (among_few, among_many) == (15, 500)
+    assert slow < 70 < quick
+
+
+def test_a_price_takes_time_where_it_is_of_a_plan() -> None:
+    cost = cost_on_board("khadas-vim3", ENDS)
+    taken = [
+        price_seconds(one, space_of(one, ENDS), prices_of(one, ENDS, cost))
+        for one in (SearchSection(cost=COSTS), SearchSection(cost=("macs", "weights")))
+    ]
+
+    assert taken[0] is not None
+    assert taken[0] > 0
+    assert taken[1] is None
 
 
 def test_one_cost_alone_is_the_same_search_as_a_list_of_it(tmp_path: Path) -> None:

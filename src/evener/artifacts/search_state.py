@@ -22,6 +22,8 @@ class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
             None.
         children: of the next generation, likewise.
         rows: that a trial learns from, where there is no time for one epoch over all; else None.
+        pool: among how many candidates a generation is chosen, where their prices take time; else
+            None.
         budget_s: that the search had when these were decided, in seconds.
         full_s: seconds of the search that training in full took; 0 before.
     """
@@ -38,6 +40,7 @@ class SearchState(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     epochs: int | None = None
     children: int | None = None
     rows: int | None = None
+    pool: int | None = None
     budget_s: float = 0.0
     full_s: float = 0.0
 

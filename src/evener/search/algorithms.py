@@ -56,7 +56,7 @@ def make_algorithm(
         first: how many genomes are judged first, with several objectives by "screened"; twice the
             children if None.
         pool: among how many genomes "screened" chooses with several objectives, the cost of all of
-            which is asked for; 500 at most, and if None.
+            which is asked for; 500 if None.
         band: of lambda, in which the rate of mutation keeps it, for those that mutate and judge
             duplicates: "paper", "regularized", "nsga2" and "islands"; what each did best with if
             None.
@@ -103,7 +103,7 @@ def make_algorithm(
                 seeds=seeds,
                 reference=reference,
             )
-            among = _POOL if pool is None else min(pool, _POOL)
+            among = _POOL if pool is None else pool
             near = round(_NEAR * among)
             made = Screened(
                 space,

@@ -149,7 +149,9 @@ def _beyond(objectives: Objectives) -> NDArray[np.float64]:
     low, high = objectives.min(axis=0), objectives.max(axis=0)
     corner: NDArray[np.float64] = high + _MARGIN * (high - low)
     drawn = objectives[:_DRAWN, 0]
-    corner[0] = 2 * np.median(drawn) - drawn.min()
+    as_far = 2 * np.median(drawn) - drawn.min()
+    if as_far > low[0]:  # else most of those that were drawn are as good as any
+        corner[0] = as_far
     return corner
 
 

@@ -73,5 +73,8 @@ class Regularized:
         """Let the children in and the oldest out."""
         population = judged
         if memory.population is not None:
-            population = join([memory.population, judged]).take(slice(len(judged), None))
+            both = join([memory.population, judged])
+            # No more than joined, and none until there are as many as are to live.
+            out = min(len(judged), max(len(both) - self.population, 0))
+            population = both.take(slice(out, None))
         return learned(memory, brood, judged, population)

@@ -73,7 +73,6 @@ def train_in_full(
     one: Full,
     *,
     shrink: Shrink | None = None,
-    least_s: float = 0.0,
 ) -> Found | Gone:
     """Train a network as the final one will be, but for the rows that it is to be chosen by.
 
@@ -83,7 +82,6 @@ def train_in_full(
         deadline: in seconds since 1970, kept to within a step; None for none.
         one: the network.
         shrink: says which units go, where some are to.
-        least_s: how long a training takes at the least, in seconds; one is not begun with less.
 
     Returns:
         Why there is nothing to tell, if the time was up, or its training failed in any way: one
@@ -94,12 +92,12 @@ def train_in_full(
     """
     dataset = rows.dataset()
 
-    def see(least_s: float = 0.0) -> None:
-        if deadline is not None and time.time() + least_s >= deadline:
+    def see() -> None:
+        if deadline is not None and time.time() >= deadline:
             raise _LateError
 
     try:
-        see(least_s)  # before a network is made and its rows are scaled
+        see()  # before a network is made
         trained = _trained(
             one, dataset, msgspec.structs.replace(section.chooses, seed=one.seed), see, shrink
         )

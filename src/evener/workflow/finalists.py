@@ -48,7 +48,6 @@ class Finalists:
         rows: what they learn.
         crew: processes that train.
         deadline: in seconds since 1970.
-        least_s: how long a training takes at the least, in seconds.
         tell: told what is done, how much of it and of how much.
     """
 
@@ -59,7 +58,6 @@ class Finalists:
     crew: Crew[Any, Any]
     deadline: float
     tell: Callable[[str, int, int], object]
-    least_s: float = 0.0
 
     def choose(self, state: SearchState, front: "Sequence[Rated]", fixed: "Candidate") -> Finals:
         """Train the finalists of a front, the best that random search found, and a fixed network.
@@ -112,9 +110,7 @@ class Finalists:
             for number in range(self.section.seeds)
             for one in wanted.values()
         ]
-        act = partial(
-            train_in_full, self.rows, train, self.deadline, shrink=shrink, least_s=self.least_s
-        )
+        act = partial(train_in_full, self.rows, train, self.deadline, shrink=shrink)
 
         def hear(done: int, of: int) -> None:
             self.tell(f"training {len(wanted)} networks in full", done, of)

@@ -5,7 +5,6 @@ and the planner says what its best plan reaches. So a search can look for networ
 well: that divide among the processors of a board so that none waits for another.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
@@ -89,12 +88,6 @@ class NetworkCost:
         self._objective: Objective = objective
         self._processors = processors
         self._known: dict[str, Cost] = {}
-        self._took_s = 0.0
-
-    @property
-    def each_s(self) -> float:
-        """How long it took to say what a network costs, the mean of all, in seconds."""
-        return self._took_s / len(self._known) if self._known else 0.0
 
     def __call__(self, networks: Sequence[Found]) -> list[Cost]:
         """Return what each network costs, in their order.
@@ -109,9 +102,7 @@ class NetworkCost:
         """
         for one in networks:
             if one.id not in self._known:
-                begun = time.perf_counter()
                 self._known[one.id] = self._cost(one)
-                self._took_s += time.perf_counter() - begun
         return [self._known[one.id] for one in networks]
 
     def most(self, figure: str) -> float | None:

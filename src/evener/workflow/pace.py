@@ -1,6 +1,7 @@
 """Fit trials and generations to the time that a search has, by the speed that was measured."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 
 from evener.artifacts.search_section import SearchSection
@@ -12,6 +13,7 @@ _FEWEST: Final = 12  # networks that are to be tried, whatever the budget
 _LEAST_ROWS: Final = 1000  # that a trial learns from, if there are as many
 _FIRST: Final = 2  # times the children, at most, are what the first generation of some begins with
 _FEW: Final = 2  # networks of the smallest generation
+_POOL: Final = 500  # genomes that a model chooses among, if their prices take no time
 _PRICING: Final = 0.2  # of the time, that may go into what networks cost before they are trained
 
 
@@ -128,25 +130,28 @@ def children_of(section: SearchSection, pace: Pace) -> int:
     return max(min(section.population, int(affordable / to_come)), _FEW)
 
 
-def pool_of(each_s: float, left_s: float, *, children: int, to_come: int) -> int | None:
-    """Return among how many genomes the next generation may be chosen if each takes time to price.
+def pool_of(each_s: float, limit_s: float, *, children: int, generations: int) -> int:
+    """Return among how many genomes a generation may be chosen where each takes time to price.
 
-    What the plan of a network costs takes milliseconds to find, and on some boards a quarter of a
-    second.
+    What the plan of a network costs takes milliseconds to find, on boards of many cores more.
 
     Args:
-        each_s: how long the price of a network takes, in seconds; 0 if nobody knows.
-        left_s: time for the generations to come, in seconds.
+        each_s: how long the price of a network takes, in seconds.
+        limit_s: time for all generations, in seconds.
         children: of a generation; there are at least twice as many to choose among.
-        to_come: how many generations.
+        generations: how many.
 
     Returns:
-        None for as many as there usually are, which take no time if prices do not.
+        At most 500, and less by halves, so that a little more or less speed changes nothing.
 
     Example:
-        >>> pool_of(0.25, 450.0, children=10, to_come=6), pool_of(0.0, 9.0, children=10, to_come=6)
-        (60, None)
+        >>> pool_of(0.008, 450.0, children=10, generations=6)
+        500
+        >>> pool_of(0.25, 450.0, children=10, generations=6)
+        31
     """
-    if not each_s:
-        return None
-    return max(int(_PRICING * left_s / (max(to_come, 1) * each_s)), 2 * children)
+    affordable = _PRICING * limit_s / (generations * each_s) if each_s else inf
+    pool = _POOL
+    while pool > affordable and pool // 2 >= 2 * children:
+        pool //= 2
+    return pool

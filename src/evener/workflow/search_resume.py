@@ -54,6 +54,8 @@ def resume(path: Path, keys: Mapping[str, str], section: SearchSection, learned:
     alone = not (section.rungs or section.inherit or section.algorithm == "coevolution")
     scores = state.all_scores if alone else ()
     same = kept.made_from[COURSE] == keys[COURSE]
+    if not same and short is not None and short.outlasts(section):
+        return Known()
     if not same or (section.inherit and not learned.holds(state)):
         return Known(scores=scores, short=short)
     return Known(state=state, spent_s=kept.made.took_s, scores=scores, short=short)

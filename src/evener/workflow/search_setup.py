@@ -1,5 +1,6 @@
 """What a project's [search] comes to: a space, an algorithm, limits, and where weights begin."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -35,6 +36,7 @@ Candidate = LayerGraph | ConvStack
 
 _NARROWEST, _WIDEST = 64, 512  # bounds of the widest layer that suits the data
 _WIDTHS: Final = 4
+_PRICED: Final = 6  # networks that tell how long a price takes
 _BYTES: Final = 4  # of a weight in the network's file
 _BESIDE: Final = 4096  # bytes of a file that are no weights, about
 OF_PLANS: Final[Mapping[CostName, str]] = {
@@ -279,6 +281,29 @@ def prices_of(
 
     of_each = [price_of(cost) for cost in section.costs]
     return lambda networks: list(zip(*(price(networks) for price in of_each), strict=True))
+
+
+def price_seconds(
+    section: SearchSection, space: Space[Candidate], prices: Prices[Candidate]
+) -> float | None:
+    """Return how long the price of a network takes, in seconds of the processor.
+
+    Args:
+        section: of the project.
+        space: whose networks are priced.
+        prices: what is made small beside the error.
+
+    Returns:
+        None where prices are counted, which takes no time to speak of.
+    """
+    if OF_PLANS.keys().isdisjoint(section.costs):
+        return None
+    genomes = space.draw(1 + _PRICED, np.random.default_rng([section.seed, _PRICED]))
+    first, *others = space.decode(genomes)
+    prices([first])  # what is done once is no part of it
+    begun = time.process_time()
+    prices(others)
+    return (time.process_time() - begun) / len(others)
 
 
 def _planned_prices(

@@ -22,7 +22,6 @@ from evener.artifacts.project import TrainSection
 from evener.artifacts.score import Score
 from evener.artifacts.search_section import SearchSection
 from evener.artifacts.search_state import SearchState
-from evener.errors import EvenerError, InputError
 from evener.search.layer_space import LayerSpace
 from evener.search.rivals import Rivals
 from evener.workflow.chunks import Crew
@@ -31,12 +30,13 @@ from evener.workflow.finalists import Finalists
 from evener.workflow.generations import evolve
 from evener.workflow.learned import Learned
 from evener.workflow.network_cost import NetworkCost
+from evener.workflow.nothing_found import nothing_found
 from evener.workflow.opened import Progress
-from evener.workflow.pace import SHARE, Pace, children_of, pool_of
+from evener.workflow.pace import SHARE, Pace, children_of, first_children_of, pool_of
 from evener.workflow.search_keys import TRIALS, keys_of
 from evener.workflow.search_progress import progress_of
 from evener.workflow.search_resume import resume
-from evener.workflow.shortening import shorten
+from evener.workflow.shortening import Shortening, shorten
 from evener.workflow.trained_sets import Lesson
 from evener.workflow.trial_batches import TrialBatches, terms_of
 
@@ -119,10 +119,10 @@ class Searching:
         self._heirs = [one.score.id for one in scored]
         self._sets = path.with_name("coevolved")
         self._short, self._children = known.short, known.children
-        self._done = 0 if state is None else len(state.generations)
-        self._full_s = self._epoch_s = 0.0  # an epoch of a middling network
+        self._goes_on, self._pool = state is not None, None if state is None else state.pool
+        self._full_s = 0.0
         self._begun = clock() - known.spent_s
-        self._prices, self._planned = prices_of(section, wanted.ends, planned), planned
+        self._prices = prices_of(section, wanted.ends, planned)
         self._space = space_of(section, wanted.ends)
         self._warnings = warnings_of(section, self._space)
         self._base = base_genomes(
@@ -207,24 +207,10 @@ class Searching:
             InputError: nothing could be scored, for the budget or a limit.
             EvenerError: nothing could be scored for another reason.
         """
-        from evener.workflow.search_setup import fixed_network
-
         self._remove_unneeded()
         limit_s = SHARE * self._section.budget_s
-        if self._short is None:
-            fixed = fixed_network(self._section, self._wanted.ends)
-            self._epoch_s = self._trials().epoch_s(fixed) or 0.0
-            self._short, children = shorten(
-                self._section,
-                self._epoch_s,
-                limit_s,
-                rows=self._rows.dataset().row_counts["train"],
-                expected=None if isinstance(self._rivals, Rivals) else self._rivals.expected,
-            )
-            if isinstance(self._rivals, Rivals) and self._children is None:
-                self._children = children
-                self._rivals.turn(self._algorithm())
-        self._warnings += self._short.warnings(self._section)
+        short = self._settle(limit_s)
+        self._warnings += short.warnings(self._section)
         for warning in self._warnings:
             _LOG.warning("%s", warning)
         if isinstance(self._rivals, Rivals):
@@ -238,9 +224,37 @@ class Searching:
             self._rivals.run(
                 lambda: limit_s - self.spent_s,
                 partial(self._after, None),
-                epochs=self._short.epochs,
+                epochs=short.epochs,
             )
         return self._finish()
+
+    def _settle(self, limit_s: float) -> Shortening:
+        """Settle what the speed of this machine decides, once for a search that goes on."""
+        from evener.workflow.search_setup import fixed_network, price_seconds
+
+        if self._short is not None and self._goes_on:
+            return self._short
+        section, rivals = self._section, self._rivals
+        epoch_s = self._trials().epoch_s(fixed_network(section, self._wanted.ends))
+        if self._short is None:
+            self._short, self._children = shorten(
+                section,
+                epoch_s,
+                limit_s,
+                rows=self._rows.dataset().row_counts["train"],
+                expected=None if isinstance(rivals, Rivals) else rivals.expected,
+            )
+        elif isinstance(rivals, Rivals):
+            self._children = first_children_of(section, epoch_s, self._short.epochs, limit_s)
+        if isinstance(rivals, Rivals):
+            each_s = price_seconds(section, self._space, self._prices)
+            children = self._children or section.population
+            if each_s is not None:
+                self._pool = pool_of(
+                    each_s, limit_s, children=children, generations=section.generations
+                )
+            rivals.turn(self._algorithm())
+        return self._short
 
     def _remove_unneeded(self) -> None:
         """Remove what earlier searches left that this one does not go on from."""
@@ -251,7 +265,7 @@ class Searching:
     def _after(self, pace: Pace | None) -> None:
         """Fit the next generation to the time that is left, and write all that is known."""
         if pace is not None and isinstance(self._rivals, Rivals):
-            self._children, self._done = children_of(self._section, pace), pace.done
+            self._children = children_of(self._section, pace)
             self._rivals.turn(self._algorithm())
         self._write()
         self._say()
@@ -279,22 +293,15 @@ class Searching:
         return self._trials()(batch, budget_s=budget_s, seed=seed, descents=descents)
 
     def _algorithm(self) -> "Algorithm":
-        from evener.workflow.search_setup import algorithm_of, fixed_network
+        from evener.workflow.search_setup import algorithm_of
 
-        section, children = self._section, self._children or self._section.population
-        pool = None
-        if self._planned is not None:
-            self._prices([fixed_network(section, self._wanted.ends)])  # to see how long it takes
-            left_s = SHARE * section.budget_s - self.spent_s
-            to_come = section.generations - self._done
-            pool = pool_of(self._planned.each_s, left_s, children=children, to_come=to_come)
         return algorithm_of(
-            section,
+            self._section,
             self._space,
             self._prices,
             reference=self._reference,
             children=self._children,
-            pool=pool,
+            pool=self._pool,
             seeds=self._base,
         )
 
@@ -314,7 +321,7 @@ class Searching:
         state = self._rivals.state()
         rated = self._front(state)
         if not rated:
-            raise _nothing_found(state.scored, self._section, self._stated)
+            raise nothing_found(state.scored, self._section, self._stated)
         fixed = fixed_network(self._section, self._wanted.ends)
         left_s = max(self._section.budget_s - self.spent_s, 0.0)
         trials = replace(self._trials(), learned=None)  # nobody descends from it
@@ -327,7 +334,6 @@ class Searching:
             rows=self._rows,
             crew=self._crew,
             deadline=self._begun + self._section.budget_s,
-            least_s=self._epoch_s,
             tell=self._tell or _nobody,
         ).choose(state, rated, fixed)
         self._full_s = self.spent_s - begun_s
@@ -365,6 +371,7 @@ class Searching:
             rows=None if self._short is None else self._short.rows,
             budget_s=0.0 if self._short is None else self._short.budget_s,
             children=self._children,
+            pool=self._pool,
             full_s=self._full_s,
         )
         save(self._path, state, made_from=self._keys, took_s=self.spent_s)
@@ -372,26 +379,3 @@ class Searching:
 
 def _nobody(_message: str, _done: int, _of: int) -> None:
     """Hear how far a search is, and do nothing."""
-
-
-def _nothing_found(
-    scored: Sequence[Scored], section: SearchSection, stated: Sequence[str]
-) -> EvenerError:
-    if not scored:
-        kept, loosen = "", ""
-        if stated:
-            every = "the hard requirement" if len(stated) == 1 else "one of the hard requirements"
-            kept, loosen = f"every one breaks {every} {', '.join(stated)}, or ", "loosen it, or "
-        return InputError(
-            f"no network was tried in {section.budget}: {kept}the time was up before the first "
-            f"generation ended; {loosen}raise search.budget"
-        )
-    # A failure is ours to explain; a budget or a learning rate is the project's to change.
-    failed = [one for one in scored if one.score.status == "failed"]
-    told = (failed or list(scored))[0]
-    kind = EvenerError if failed else InputError
-    why = f": {told.score.message}" if told.score.message else ""
-    return kind(
-        f"none of the {len(scored)} networks could be scored; {told.architecture}: "
-        f"{told.score.status}{why}"
-    )

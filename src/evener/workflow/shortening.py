@@ -32,6 +32,10 @@ class Shortening:
         rows = section.rows if self.rows is None else self.rows
         return msgspec.structs.replace(section, epochs=self.epochs, rows=rows)
 
+    def outlasts(self, section: SearchSection) -> bool:
+        """Say whether trials that were settled for a longer budget may be too long for this one."""
+        return section.budget_s * _FURTHER < self.budget_s
+
     def warnings(self, section: SearchSection) -> tuple[str, ...]:
         """Say what the budget takes away, for people; nothing where it takes nothing away.
 
