@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from math import inf
 
 import msgspec
@@ -27,6 +28,7 @@ class MadeUp:
     asked: list[str] = field(default_factory=list)
     bred: dict[str, tuple[str, ...]] = field(default_factory=dict)
     until: int = 10_000
+    budgets_s: list[float] = field(default_factory=list)
 
     def __call__(
         self,
@@ -38,7 +40,9 @@ class MadeUp:
     ) -> list[Score]:
         for id_, one in descents.items():
             self.bred[id_] = () if one is None else tuple(dict.fromkeys(one.parents))
-        assert (budget_s, seed) == (9.0, 5)
+        assert seed == 5
+        assert budget_s is not None
+        self.budgets_s.append(budget_s)
         self.asked += [one.id for one in batch]
         return [self._score(one, place) for place, one in enumerate(batch)]
 
@@ -57,6 +61,7 @@ def started(
     most: int = 60,
     space: Space[LayerGraph] = SPACE,
     price: Callable[[LayerGraph], float] = lambda one: float(one.macs(16, 4)),
+    limits: Callable[[LayerGraph], float] = lambda one: float(len(one.widths) > 2),
 ) -> Rivals[LayerGraph]:
     return Rivals(
         space,
@@ -67,7 +72,7 @@ def started(
         evaluate=evaluate,
         prices=lambda networks: [(price(one),) for one in networks],
         names=("macs",),
-        limits=lambda one: float(len(one.widths) > 2),
+        limits=limits,
         state=state,
     )
 
@@ -79,7 +84,7 @@ def test_both_get_as_many_evaluations_and_no_network_is_evaluated_twice(
     evaluate = MadeUp()
     rivals = started(evaluate, space=space)
 
-    while rivals.advance(9.0):
+    while rivals.advance(900.0):
         pass
 
     state = rivals.state()
@@ -94,9 +99,40 @@ def test_both_get_as_many_evaluations_and_no_network_is_evaluated_twice(
     assert last.front == len(rivals.front())
 
 
+def test_what_proposing_took_is_not_left_for_the_trainings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ticks = count()
+    monkeypatch.setattr("evener.search.rivals.time.monotonic", lambda: float(next(ticks)))
+    evaluate = MadeUp()
+
+    started(evaluate).advance(900.0)
+
+    # The clock begins at 0; either search asks it before it breeds.
+    assert evaluate.budgets_s == [900.0 - 3]
+
+
+def test_a_search_of_which_every_network_breaks_a_limit_ends_with_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ticks, asked = count(), list[LayerGraph]()
+
+    def broken(one: LayerGraph) -> float:
+        asked.append(one)
+        return 1.0
+
+    rivals = started(MadeUp(), limits=broken)
+    monkeypatch.setattr("evener.search.rivals.time.monotonic", lambda: float(next(ticks)))
+
+    assert not rivals.advance(4.0)
+
+    # Of three generations, not of two hundred.
+    assert 0 < len(asked) <= 30
+
+
 def test_one_that_failed_has_no_objectives_and_stands_on_no_front() -> None:
     rivals = started(MadeUp())
-    while rivals.advance(9.0):
+    while rivals.advance(900.0):
         pass
 
     state = rivals.state()
@@ -109,7 +145,7 @@ def test_one_that_failed_has_no_objectives_and_stands_on_no_front() -> None:
 
 def test_what_no_processor_holds_stands_on_no_front_and_the_state_can_be_read_again() -> None:
     rivals = started(MadeUp(), price=lambda one: inf if 64 in one.widths else 1.0)
-    rivals.advance(9.0)
+    rivals.advance(900.0)
 
     state = msgspec.json.decode(msgspec.json.encode(rivals.state()), type=SearchState)
 
@@ -122,9 +158,9 @@ def test_what_no_processor_holds_stands_on_no_front_and_the_state_can_be_read_ag
 
 def test_a_search_that_goes_on_from_its_file_ends_as_if_it_had_not_stopped() -> None:
     whole, broken = started(MadeUp()), started(MadeUp())
-    while whole.advance(9.0):
+    while whole.advance(900.0):
         pass
-    while broken.advance(9.0):
+    while broken.advance(900.0):
         written = msgspec.json.encode(broken.state())
         broken = started(MadeUp(), msgspec.json.decode(written, type=SearchState))
 
@@ -134,9 +170,9 @@ def test_a_search_that_goes_on_from_its_file_ends_as_if_it_had_not_stopped() -> 
 
 def test_what_no_time_was_left_for_is_asked_for_again_and_makes_no_difference() -> None:
     whole, slow = started(MadeUp()), started(MadeUp(until=4))
-    while whole.advance(9.0):
+    while whole.advance(900.0):
         pass
-    while slow.advance(9.0):
+    while slow.advance(900.0):
         pass
 
     assert {one.score.id for one in slow.state().scored} == {
@@ -148,7 +184,7 @@ def test_what_no_time_was_left_for_is_asked_for_again_and_makes_no_difference() 
 def test_it_ends_where_nothing_new_is_left() -> None:
     rivals = started(MadeUp(), space=ChainSpace(depth=1, widths=(8, 16)))
 
-    while rivals.advance(9.0):
+    while rivals.advance(900.0):
         pass
 
     assert len(rivals.state().scored) == 3
@@ -157,7 +193,7 @@ def test_it_ends_where_nothing_new_is_left() -> None:
 def test_each_network_that_was_bred_names_networks_that_were_proposed_before() -> None:
     evaluate = MadeUp()
     rivals = started(evaluate)
-    while rivals.advance(9.0):
+    while rivals.advance(900.0):
         pass
 
     state = rivals.state()

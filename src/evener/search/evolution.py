@@ -153,15 +153,22 @@ class Evolution(Generic[PhenotypeT]):
             )
         self._algorithm = algorithm
 
-    def ask(self) -> tuple[PhenotypeT, ...]:
+    def ask(self, late: Callable[[], bool] | None = None) -> tuple[PhenotypeT, ...]:
         """Return networks to evaluate, none of which was told before.
 
         Asked again before all are told, it returns those that are left.
 
+        Args:
+            late: whether the time is up, asked before each generation: where all break limits, each
+                may take long to be told so. None for no hurry.
+
         Returns:
-            None at all if 200 generations brought nothing new: the search is at its end.
+            None at all if 200 generations brought nothing new, or if time is up: the search is at
+            its end.
         """
         for _ in range(_PATIENCE):
+            if late is not None and late():
+                return ()
             if self._brood is None:
                 self._breed()
             if self._wanted:

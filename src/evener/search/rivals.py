@@ -4,8 +4,9 @@ Random search draws from the same space and gets as many evaluations, so that wh
 beyond it is the search's merit. Both share what was evaluated.
 """
 
+import time
 from collections.abc import Callable, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -125,18 +126,25 @@ class Rivals(Generic[NetworkT]):
         Args:
             budget_s: time for it, in seconds. What was not evaluated then is asked for again.
         """
-        own = self._search.ask()[: self._most - self._search.evaluated]
+        begun = time.monotonic()
+
+        def left_s() -> float:
+            return inf if budget_s is None else budget_s - (time.monotonic() - begun)
+
+        own = self._search.ask(lambda: left_s() <= 0)[: self._most - self._search.evaluated]
         goal = self._search.evaluated + len(own)
-        others = () if self._alone else self._rival.ask()[: goal - self._rival.evaluated]
+        others: tuple[NetworkT, ...] = ()
+        if not self._alone:
+            others = self._rival.ask(lambda: left_s() <= 0)[: goal - self._rival.evaluated]
         if not (own or others):
             return False
         wanted = {one.id: one for one in (*own, *others) if one.id not in self._known}
         batch = tuple(wanted.values())
         bred = {one.id: self._search.descent(one.id) for one in own}
+        # What proposing took, whose prices may be of plans, is not left for the trainings.
+        time_s = None if budget_s is None else max(left_s(), 0.0)
         scores = (
-            self._evaluate(batch, budget_s=budget_s, seed=self._seed, descents=bred)
-            if batch
-            else ()
+            self._evaluate(batch, budget_s=time_s, seed=self._seed, descents=bred) if batch else ()
         )
         self._known |= {one.id: one for one in scores if one.status != "out_of_budget"}
         generation = len(self._generations)
