@@ -175,7 +175,7 @@ def test_all_that_a_search_rests_on_counts() -> None:
     # Who computes, what is kept and what is told change no result; costs of plans say what they
     # depend on.
     besides = {"chunks", "learned", "weight_files", "search_keys", "opened", "network_cost"}
-    besides |= {"search_progress"}
+    besides |= {"nothing_found", "search_progress"}
 
     reached = imported("searching", besides)
 
