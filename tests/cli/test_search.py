@@ -11,6 +11,7 @@ import pytest
 from evener import workflow
 from evener.artifacts.data_edge import Connectivity, DataEdge
 from evener.artifacts.files import save
+from evener.artifacts.front import SetApart
 from evener.artifacts.swept import Interval
 
 Evener = Callable[..., tuple[int, str, str]]
@@ -52,6 +53,31 @@ def test_programs_are_told_what_the_settings_make_likely(
     assert json.loads(evener("build", "p", "--json")[1])["warnings"] == [
         "drift: a link is lost by chance"
     ]
+
+
+@pytest.mark.usefixtures("workflow_calls")
+def test_trainings_that_failed_for_one_reason_are_told_together(
+    evener: Evener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = workflow.search_project(Path("p"))
+    late = [
+        one
+        for seed in (0, 1)
+        for one in (
+            SetApart(id="aaaaaa1", of="front", seed=seed, message="no time"),
+            SetApart(id="bbbbbb2", of="fixed", seed=seed, message="no time"),
+        )
+    ]
+    other = SetApart(id="cccccc3", of="random", seed=2, message="no memory")
+    found = msgspec.structs.replace(result.found, set_apart=(*late, other))
+    given = msgspec.structs.replace(result, found=found)
+    monkeypatch.setattr(workflow, "search_project", lambda *_args, **_choices: given)
+
+    out = " ".join(evener("search", "p")[1].split())
+
+    assert out.count("set apart: ") == 2
+    assert "aaaaaa (front), bbbbbb (fixed), trained in full from seeds 0, 1: no time" in out
+    assert "cccccc (random), trained in full from seed 2: no memory" in out
 
 
 @pytest.mark.usefixtures("workflow_calls")

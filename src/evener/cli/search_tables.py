@@ -74,16 +74,28 @@ def held_against(result: "SearchResult") -> list[RenderableType]:
         *_edge(result.found),
         _recommended(result),
     ]
-    lines += [
-        f"set apart: {one.id[:6]} ({one.of}), trained in full from seed {one.seed}: {one.message}"
-        for one in result.found.set_apart
-    ]
+    lines += _set_apart(result.found)
     if last is not None and last.best is not None and last.random_best is not None:
         lines.append(
             f"validation after the short training: {last.best:.4f}, by random search with as many "
             f"evaluations {last.random_best:.4f}"
         )
     return lines
+
+
+def _set_apart(front: Front) -> list[str]:
+    """Say which trainings in full came to nothing, those together that did for the same reason."""
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for one in front.set_apart:
+        seeds.setdefault((f"{one.id[:6]} ({one.of})", one.message), []).append(one.seed)
+    names: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for (name, message), of in seeds.items():
+        names.setdefault((message, tuple(of)), []).append(name)
+    return [
+        f"set apart: {', '.join(who)}, trained in full from seed{'s' * (len(of) > 1)} "
+        f"{', '.join(map(str, of))}: {message}"
+        for (message, of), who in names.items()
+    ]
 
 
 def _edge(front: Front) -> list[str]:
