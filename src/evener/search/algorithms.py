@@ -22,7 +22,8 @@ from evener.search.regularized import Regularized
 from evener.search.screened import Screened
 from evener.search.space import Costs, Space
 
-_POOL: Final = 500  # genomes that a model chooses among in a generation
+POOL: Final = 500
+"""Genomes that a model chooses among in a generation, if their prices take no time."""
 _NEAR: Final = 0.8  # of them are neighbours of the best
 
 
@@ -103,7 +104,7 @@ def make_algorithm(
                 seeds=seeds,
                 reference=reference,
             )
-            among = _POOL if pool is None else pool
+            among = POOL if pool is None else pool
             near = round(_NEAR * among)
             made = Screened(
                 space,

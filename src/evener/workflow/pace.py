@@ -5,6 +5,7 @@ from math import inf
 from typing import Final
 
 from evener.artifacts.search_section import SearchSection
+from evener.search.algorithms import POOL
 
 SHARE: Final = 0.75
 """Of the budget, that generations may take; training the best in full has the rest."""
@@ -13,7 +14,6 @@ _FEWEST: Final = 12  # networks that are to be tried, whatever the budget
 _LEAST_ROWS: Final = 1000  # that a trial learns from, if there are as many
 _FIRST: Final = 2  # times the children, at most, are what the first generation of some begins with
 _FEW: Final = 2  # networks of the smallest generation
-_POOL: Final = 500  # genomes that a model chooses among, if their prices take no time
 _PRICING: Final = 0.2  # of the time, that may go into what networks cost before they are trained
 
 
@@ -151,7 +151,7 @@ def pool_of(each_s: float, limit_s: float, *, children: int, generations: int) -
         31
     """
     affordable = _PRICING * limit_s / (generations * each_s) if each_s else inf
-    pool = _POOL
+    pool = POOL
     while pool > affordable and pool // 2 >= 2 * children:
         pool //= 2
     return pool
